@@ -1,0 +1,89 @@
+//! What a device does for HPCG: one trait, whose provided methods are the textbook composition.
+//!
+//! Vectors and matrices live on the device, in the order of the rows that the [`Ordered`] level
+//! gives them. Operations queue; only [`Backend::read`], [`Backend::read_scalars`] and
+//! [`Backend::finish`] wait. A wrong length is a broken contract and panics; what the world can
+//! cause (no memory, a lost device) is an [`Error`], reported by the calls that allocate or wait.
+
+use std::ops::Neg;
+
+use cubie_host::Ordered;
+
+use crate::error::Error;
+use crate::meter::{Op, Work};
+
+/// A device computing in one precision.
+pub trait Backend {
+    /// A number that stays on the device until it is read.
+    type Scalar: Copy + Neg<Output = Self::Scalar>;
+    /// A vector on the device: the local elements, then those of the halo.
+    type Vector;
+    /// The matrix of one level with its colours and its injection `f2c`, in the device's format.
+    type Matrix;
+
+    /// Converts and uploads one level.
+    fn matrix(&mut self, level: &Ordered<'_>) -> Result<Self::Matrix, Error>;
+    /// Replaces the diagonal, given in the order of the rows (`nrow` values).
+    fn replace_diagonal(&mut self, A: &mut Self::Matrix, diagonal: &[f64]);
+    /// A vector of `len` zeros.
+    fn vector(&mut self, len: usize) -> Result<Self::Vector, Error>;
+    /// Overwrites the first `values.len()` elements of `x`.
+    fn write(&mut self, x: &mut Self::Vector, values: &[f64]);
+    /// Waits for the device and returns all elements of `x`.
+    fn read(&mut self, x: &Self::Vector) -> Result<Vec<f64>, Error>;
+
+    /// A constant as a device scalar.
+    fn scalar(&mut self, value: f64) -> Self::Scalar;
+    /// numerator / denominator
+    fn ratio(&mut self, numerator: Self::Scalar, denominator: Self::Scalar) -> Self::Scalar;
+    /// Waits for the device and returns the values. On return all scalars but those made by
+    /// [`Backend::scalar`] may be forgotten by the device.
+    fn read_scalars(&mut self, scalars: &[Self::Scalar]) -> Result<Vec<f64>, Error>;
+
+    /// x = 0
+    fn zero(&mut self, x: &mut Self::Vector);
+    /// y = x
+    fn copy(&mut self, x: &Self::Vector, y: &mut Self::Vector);
+    /// y = A x over the local rows. HPCG: `ComputeSPMV`.
+    fn spmv(&mut self, A: &Self::Matrix, x: &Self::Vector, y: &mut Self::Vector);
+    /// One symmetric Gauss–Seidel step on A x = r: the colours forward, then backward.
+    /// HPCG: `ComputeSYMGS`.
+    fn symgs(&mut self, A: &Self::Matrix, r: &Self::Vector, x: &mut Self::Vector);
+    /// x·y over the local rows (`nrow` of the finest level's vectors). HPCG: `ComputeDotProduct`.
+    fn dot(&mut self, x: &Self::Vector, y: &Self::Vector) -> Self::Scalar;
+    /// w = alpha x + beta w, HPCG's `ComputeWAXPBY` with `y = w`.
+    fn waxpby(
+        &mut self,
+        alpha: Self::Scalar,
+        x: &Self::Vector,
+        beta: Self::Scalar,
+        w: &mut Self::Vector,
+    );
+    /// rc = (r − Axf) at the injected rows of the fine matrix `A`. HPCG: `ComputeRestriction`.
+    fn restriction(
+        &mut self,
+        A: &Self::Matrix,
+        r: &Self::Vector,
+        Axf: &Self::Vector,
+        rc: &mut Self::Vector,
+    );
+    /// x += xc at the injected rows of the fine matrix `A`. HPCG: `ComputeProlongation`.
+    fn prolongation(&mut self, A: &Self::Matrix, xc: &Self::Vector, x: &mut Self::Vector);
+
+    /// From here on time and bytes count for `op`.
+    fn enter(&mut self, op: Op);
+    /// A good moment to hand queued work to the device (once per CG iteration).
+    fn submit(&mut self) {}
+    /// Waits until the device is idle; returns the work since the last call.
+    fn finish(&mut self) -> Result<Work, Error>;
+    /// Bytes allocated on the device by this backend and those that share its device.
+    fn allocated(&self) -> u64;
+}
+
+/// A backend that can hand a vector to another one on the same device in another precision.
+pub trait Convert<C: Backend>: Backend {
+    /// y = x, rounded to the precision of `inner`.
+    fn convert_to(&mut self, x: &Self::Vector, inner: &mut C, y: &mut C::Vector);
+    /// y = x, from the precision of `inner`.
+    fn convert_from(&mut self, inner: &mut C, x: &C::Vector, y: &mut Self::Vector);
+}

@@ -1,0 +1,2 @@
+//! cubie
+fn main() {}

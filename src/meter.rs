@@ -1,0 +1,74 @@
+//! Where time and bytes go: the four operations of HPCG's report.
+
+use std::ops::{AddAssign, Index, IndexMut};
+
+/// An operation of CG as HPCG's report counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Dot products.
+    Dot,
+    /// Vector updates.
+    Waxpby,
+    /// The sparse matrix–vector product of CG.
+    Spmv,
+    /// The preconditioner, with all that is inside it.
+    Mg,
+}
+
+impl Op {
+    /// All four, in the order of the report.
+    pub const ALL: [Op; 4] = [Op::Dot, Op::Waxpby, Op::Spmv, Op::Mg];
+}
+
+/// One value for each [`Op`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PerOp([f64; 4]);
+
+impl PerOp {
+    /// The four values in the order of [`Op::ALL`].
+    pub fn new(values: [f64; 4]) -> Self {
+        Self(values)
+    }
+    /// The sum over the operations.
+    pub fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
+}
+
+impl Index<Op> for PerOp {
+    type Output = f64;
+    fn index(&self, op: Op) -> &f64 {
+        &self.0[op as usize]
+    }
+}
+
+impl IndexMut<Op> for PerOp {
+    fn index_mut(&mut self, op: Op) -> &mut f64 {
+        &mut self.0[op as usize]
+    }
+}
+
+impl AddAssign for PerOp {
+    fn add_assign(&mut self, other: PerOp) {
+        for (mine, its) in self.0.iter_mut().zip(other.0) {
+            *mine += its;
+        }
+    }
+}
+
+/// What a device did between two calls of [`crate::Backend::finish`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Seconds per operation.
+    pub seconds: PerOp,
+    /// Bytes per operation that the kernels as written must move: every stored matrix entry
+    /// they touch with its index and padding, and each vector once per sweep (x in cache).
+    pub bytes: PerOp,
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        self.seconds += other.seconds;
+        self.bytes += other.bytes;
+    }
+}
