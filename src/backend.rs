@@ -32,12 +32,13 @@ pub trait Backend {
     /// Waits for the device and returns all elements of `x`.
     fn read(&mut self, x: &Self::Vector) -> Result<Vec<f64>, Error>;
 
+    /// Forgets all scalars, so that a new computation finds room for its own.
+    fn forget_scalars(&mut self) {}
     /// A constant as a device scalar.
     fn scalar(&mut self, value: f64) -> Self::Scalar;
     /// numerator / denominator
     fn ratio(&mut self, numerator: Self::Scalar, denominator: Self::Scalar) -> Self::Scalar;
-    /// Waits for the device and returns the values. On return all scalars but those made by
-    /// [`Backend::scalar`] may be forgotten by the device.
+    /// Waits for the device and returns the values.
     fn read_scalars(&mut self, scalars: &[Self::Scalar]) -> Result<Vec<f64>, Error>;
 
     /// x = 0
@@ -69,6 +70,35 @@ pub trait Backend {
     );
     /// x += xc at the injected rows of the fine matrix `A`. HPCG: `ComputeProlongation`.
     fn prolongation(&mut self, A: &Self::Matrix, xc: &Self::Vector, x: &mut Self::Vector);
+
+    /// One symmetric Gauss–Seidel step on A x = r from x = 0.
+    fn smooth_from_zero(&mut self, A: &Self::Matrix, r: &Self::Vector, x: &mut Self::Vector) {
+        self.zero(x);
+        self.symgs(A, r, x);
+    }
+    /// rc = (r − A x) at the injected rows; `Axf` is scratch.
+    fn restrict_residual(
+        &mut self,
+        A: &Self::Matrix,
+        r: &Self::Vector,
+        x: &Self::Vector,
+        Axf: &mut Self::Vector,
+        rc: &mut Self::Vector,
+    ) {
+        self.spmv(A, x, Axf);
+        self.restriction(A, r, Axf, rc);
+    }
+    /// Adds the coarse correction `xc` to x, then one symmetric Gauss–Seidel step on A x = r.
+    fn correct_and_smooth(
+        &mut self,
+        A: &Self::Matrix,
+        xc: &Self::Vector,
+        r: &Self::Vector,
+        x: &mut Self::Vector,
+    ) {
+        self.prolongation(A, xc, x);
+        self.symgs(A, r, x);
+    }
 
     /// From here on time and bytes count for `op`.
     fn enter(&mut self, op: Op);

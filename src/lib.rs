@@ -5,9 +5,14 @@
 )]
 
 pub mod backend;
+pub mod cg;
 pub mod error;
 pub mod meter;
+pub mod mg;
 pub mod real;
+pub mod reference;
+pub mod solver;
+pub mod validate;
 
 pub use backend::{Backend, Convert};
 pub use error::Error;

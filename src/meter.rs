@@ -1,6 +1,7 @@
 //! Where time and bytes go: the four operations of HPCG's report.
 
 use std::ops::{AddAssign, Index, IndexMut};
+use std::time::Instant;
 
 /// An operation of CG as HPCG's report counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,5 +71,37 @@ impl AddAssign for Work {
     fn add_assign(&mut self, other: Work) {
         self.seconds += other.seconds;
         self.bytes += other.bytes;
+    }
+}
+
+/// Splits wall-clock time and counted bytes among operations, for devices that work while the
+/// host waits.
+#[derive(Default)]
+pub struct Stopwatch {
+    running: Option<(Op, Instant)>,
+    work: Work,
+}
+
+impl Stopwatch {
+    /// From `now` on time and bytes count for `op`.
+    pub fn enter(&mut self, op: Op, now: Instant) {
+        self.stop(now);
+        self.running = Some((op, now));
+    }
+    /// Adds bytes that the running operation moves.
+    pub fn moved(&mut self, bytes: usize) {
+        if let Some((op, _)) = self.running {
+            self.work.bytes[op] += bytes as f64;
+        }
+    }
+    /// Stops and returns the work since the last call.
+    pub fn finish(&mut self, now: Instant) -> Work {
+        self.stop(now);
+        std::mem::take(&mut self.work)
+    }
+    fn stop(&mut self, now: Instant) {
+        if let Some((op, since)) = self.running.take() {
+            self.work.seconds[op] += (now - since).as_secs_f64();
+        }
     }
 }

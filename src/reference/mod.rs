@@ -1,0 +1,123 @@
+//! The plain sequential twin of every kernel: the mathematics, readable and slow.
+//!
+//! It is the definition that the fast backends are tested against, and it runs the reference
+//! phases. Without fused multiply–add and in natural order it gives the last bits of HPCG 3.1.
+
+mod dot;
+mod prolongation;
+mod restriction;
+mod spmv;
+mod symgs;
+mod waxpby;
+
+use std::time::Instant;
+
+use cubie_host::{Matrix, Ordered};
+
+pub use dot::dot;
+pub use prolongation::prolongation;
+pub use restriction::restriction;
+pub use spmv::spmv;
+pub use symgs::symgs;
+pub use waxpby::waxpby;
+
+use crate::backend::Backend;
+use crate::error::Error;
+use crate::meter::{Op, Stopwatch, Work};
+
+/// The sequential CPU, in IEEE double.
+#[derive(Default)]
+pub struct Reference {
+    stopwatch: Stopwatch,
+}
+
+/// A level's matrix and injection.
+pub struct ReferenceMatrix {
+    /// The matrix in the order of its rows.
+    pub A: Matrix,
+    /// The fine row of each coarse row; empty on the coarsest level.
+    pub f2c: Vec<u32>,
+}
+
+impl Reference {
+    /// A backend with nothing on its clock.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Backend for Reference {
+    type Scalar = f64;
+    type Vector = Vec<f64>;
+    type Matrix = ReferenceMatrix;
+
+    fn matrix(&mut self, level: &Ordered<'_>) -> Result<ReferenceMatrix, Error> {
+        Ok(ReferenceMatrix {
+            A: level.matrix(),
+            f2c: level.f2c(),
+        })
+    }
+    fn replace_diagonal(&mut self, A: &mut ReferenceMatrix, diagonal: &[f64]) {
+        A.A.replace_diagonal(diagonal);
+    }
+    fn vector(&mut self, len: usize) -> Result<Vec<f64>, Error> {
+        Ok(vec![0.0; len])
+    }
+    fn write(&mut self, x: &mut Vec<f64>, values: &[f64]) {
+        x[..values.len()].copy_from_slice(values);
+    }
+    fn read(&mut self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        Ok(x.clone())
+    }
+
+    fn scalar(&mut self, value: f64) -> f64 {
+        value
+    }
+    fn ratio(&mut self, numerator: f64, denominator: f64) -> f64 {
+        numerator / denominator
+    }
+    fn read_scalars(&mut self, scalars: &[f64]) -> Result<Vec<f64>, Error> {
+        Ok(scalars.to_vec())
+    }
+
+    fn zero(&mut self, x: &mut Vec<f64>) {
+        x.fill(0.0);
+    }
+    fn copy(&mut self, x: &Vec<f64>, y: &mut Vec<f64>) {
+        y.copy_from_slice(x);
+    }
+    fn spmv(&mut self, A: &ReferenceMatrix, x: &Vec<f64>, y: &mut Vec<f64>) {
+        spmv(&A.A, x, y);
+    }
+    fn symgs(&mut self, A: &ReferenceMatrix, r: &Vec<f64>, x: &mut Vec<f64>) {
+        symgs(&A.A, r, x);
+    }
+    fn dot(&mut self, x: &Vec<f64>, y: &Vec<f64>) -> f64 {
+        dot(x, y)
+    }
+    fn waxpby(&mut self, alpha: f64, x: &Vec<f64>, beta: f64, w: &mut Vec<f64>) {
+        waxpby(alpha, x, beta, w);
+    }
+    fn restriction(
+        &mut self,
+        A: &ReferenceMatrix,
+        r: &Vec<f64>,
+        Axf: &Vec<f64>,
+        rc: &mut Vec<f64>,
+    ) {
+        restriction(&A.f2c, r, Axf, rc);
+    }
+    fn prolongation(&mut self, A: &ReferenceMatrix, xc: &Vec<f64>, x: &mut Vec<f64>) {
+        prolongation(&A.f2c, xc, x);
+    }
+
+    fn enter(&mut self, op: Op) {
+        self.stopwatch.enter(op, Instant::now());
+    }
+    fn finish(&mut self) -> Result<Work, Error> {
+        Ok(self.stopwatch.finish(Instant::now()))
+    }
+    fn allocated(&self) -> u64 {
+        0
+    }
+}
