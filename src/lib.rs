@@ -6,6 +6,7 @@
 
 pub mod backend;
 pub mod cg;
+pub mod cpu;
 pub mod error;
 pub mod meter;
 pub mod mg;

@@ -89,9 +89,9 @@ impl Stopwatch {
         self.running = Some((op, now));
     }
     /// Adds bytes that the running operation moves.
-    pub fn moved(&mut self, bytes: usize) {
+    pub fn moved(&mut self, bytes: f64) {
         if let Some((op, _)) = self.running {
-            self.work.bytes[op] += bytes as f64;
+            self.work.bytes[op] += bytes;
         }
     }
     /// Stops and returns the work since the last call.

@@ -1,6 +1,7 @@
 //! Precisions: their names, their rounding, and the sealed trait of those that Rust computes in.
 
 use std::fmt;
+use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// What a run computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,5 +34,73 @@ impl Precision {
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// A floating-point type that Rust computes in.
+pub trait Real:
+    sealed::Sealed
+    + bytemuck::Pod
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// 0
+    const ZERO: Self;
+    /// 1
+    const ONE: Self;
+    /// The nearest value to `value`.
+    fn from_f64(value: f64) -> Self;
+    /// The same value in double precision.
+    fn to_f64(self) -> f64;
+    /// self · a + b, rounded once.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+}
+
+impl Real for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    #[inline(always)]
+    fn from_f64(value: f64) -> f64 {
+        value
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn mul_add(self, a: f64, b: f64) -> f64 {
+        self.mul_add(a, b)
+    }
+}
+
+impl Real for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+    #[inline(always)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounding is what it is for"
+    )]
+    fn from_f64(value: f64) -> f32 {
+        value as f32
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn mul_add(self, a: f32, b: f32) -> f32 {
+        self.mul_add(a, b)
     }
 }
