@@ -7,9 +7,16 @@
 pub mod backend;
 pub mod error;
 pub mod meter;
+pub mod model;
+pub mod params;
+pub mod progress;
 pub mod real;
+pub mod results;
 
 pub use backend::{Backend, Convert};
 pub use error::Error;
 pub use meter::{Op, PerOp, Work};
+pub use params::Params;
+pub use progress::Progress;
 pub use real::Precision;
+pub use results::Results;
