@@ -14,8 +14,16 @@ pub mod real;
 pub mod reference;
 pub mod solver;
 pub mod validate;
+pub mod model;
+pub mod params;
+pub mod progress;
+pub mod real;
+pub mod results;
 
 pub use backend::{Backend, Convert};
 pub use error::Error;
 pub use meter::{Op, PerOp, Work};
+pub use params::Params;
+pub use progress::Progress;
 pub use real::Precision;
+pub use results::Results;

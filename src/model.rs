@@ -1,0 +1,116 @@
+//! What a run must compute, move and hold: pure functions of the problem's size.
+//!
+//! With n rows, S sets and I = S·(iterations per set), HPCG counts for dot and WAXPBY (3I + S)·2n
+//! flops, for SpMV (I + S)·2·nnz, and for MG 10·I·nnz on each level but the coarsest, which has
+//! 4·I·nnz (HPCG: the models in `ReportResults`).
+
+use crate::Op;
+use crate::meter::PerOp;
+use crate::results::LevelSize;
+
+/// Bytes of a double.
+const F64: f64 = 8.0;
+/// Bytes of a value with its 4-byte column index, as HPCG counts.
+const ENTRY: f64 = 12.0;
+
+/// What HPCG counts for the timed sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counts {
+    /// Floating-point operations.
+    pub flops: PerOp,
+    /// Bytes read, by HPCG's model.
+    pub reads: PerOp,
+    /// Bytes written, by HPCG's model: twice per finer level of MG it says nnz where n is meant,
+    /// which inflates the official GB/s by about 20 %.
+    pub writes: PerOp,
+}
+
+/// Ratings in GFLOP/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rating {
+    /// All flops over the time of the sets.
+    pub raw: f64,
+    /// The flops of 50 iterations a set over the time of the sets.
+    pub convergence: f64,
+    /// The same with a tenth of the optimise time charged to each set: HPCG 2.4's rating.
+    pub historical: f64,
+    /// The same with a tenth of the set-up time charged to each set too: the rating.
+    pub official: f64,
+}
+
+impl Counts {
+    /// The counts of `sets` sets of `iterations` iterations on these levels, finest first.
+    ///
+    /// # Panics
+    /// If there are no levels.
+    pub fn new(levels: &[LevelSize], sets: u64, iterations: u64) -> Self {
+        let (coarsest, finer) = levels.split_last().expect("at least one level");
+        let finest = levels[0];
+        let (n, nnz) = (finest.rows as f64, finest.nnz as f64);
+        let s = sets as f64;
+        let i = s * iterations as f64;
+
+        let vector_ops = 3.0 * i + s;
+        let mut mg = [0.0; 3]; // flops, reads, writes
+        for level in finer {
+            let (n, nnz) = (level.rows as f64, level.nnz as f64);
+            mg[0] += 10.0 * i * nnz;
+            mg[1] += 2.0 * i * (2.0 * ENTRY * nnz + F64 * n) + i * (ENTRY * nnz + F64 * n);
+            mg[2] += i * F64 * n + 2.0 * i * F64 * nnz;
+        }
+        {
+            let (n, nnz) = (coarsest.rows as f64, coarsest.nnz as f64);
+            mg[0] += 4.0 * i * nnz;
+            mg[1] += i * (2.0 * ENTRY * nnz + F64 * n);
+            mg[2] += i * F64 * n;
+        }
+        let per_op = |dot, waxpby, spmv, mg| {
+            let mut counts = PerOp::default();
+            counts[Op::Dot] = dot;
+            counts[Op::Waxpby] = waxpby;
+            counts[Op::Spmv] = spmv;
+            counts[Op::Mg] = mg;
+            counts
+        };
+        Self {
+            flops: per_op(
+                vector_ops * 2.0 * n,
+                vector_ops * 2.0 * n,
+                (i + s) * 2.0 * nnz,
+                mg[0],
+            ),
+            reads: per_op(
+                vector_ops * 2.0 * n * F64,
+                vector_ops * 2.0 * n * F64,
+                (i + s) * (ENTRY * nnz + F64 * n),
+                mg[1],
+            ),
+            writes: per_op(
+                vector_ops * F64,
+                vector_ops * n * F64,
+                (i + s) * n * F64,
+                mg[2],
+            ),
+        }
+    }
+
+    /// The ratings of `sets` sets that took `total` seconds, of which the share `credited` of the
+    /// iterations earns flops, after `optimise` and `setup` seconds of preparation.
+    pub fn rating(
+        &self,
+        credited: f64,
+        sets: u64,
+        total: f64,
+        optimise: f64,
+        setup: f64,
+    ) -> Rating {
+        let gflops = |share: f64, seconds: f64| share * self.flops.sum() / seconds / 1e9;
+        let sets = sets as f64;
+        Rating {
+            raw: gflops(1.0, total),
+            convergence: gflops(credited, total),
+            historical: gflops(credited, total + sets * optimise / 10.0),
+            official: gflops(credited, total + sets * (optimise + setup) / 10.0),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a run shall do: checked parameters (HPCG: `HPCG_Params`, filled by `HPCG_Init`).
+
+use std::fmt;
+use std::str::FromStr;
+
+use cubie_host::{Grid, Order};
+
+use crate::Precision;
+
+/// Checked parameters of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// The grid of ranks and their boxes.
+    pub grid: Grid,
+    /// Seconds that the timed sets shall take; 0 is the quick path.
+    pub seconds: u64,
+    /// Which device shall compute.
+    pub device: DeviceChoice,
+    /// What it shall compute in; `None` leaves it to the device: f64 if it can, else f32x2.
+    pub precision: Option<Precision>,
+    /// The order of the rows.
+    pub order: Order,
+    /// The storage format of the matrix.
+    pub format: Format,
+    /// Threads of each rank.
+    pub threads: usize,
+    /// The most bytes that a GPU binding may have, below the device's own limit; a testing aid.
+    pub binding_limit: Option<u64>,
+    /// Bytes of memory of the device, where the user knows better than the driver tells.
+    pub device_memory: Option<u64>,
+    /// What was overridden or assumed, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// Which device shall compute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first discrete, else integrated GPU, else the CPU.
+    #[default]
+    Auto,
+    /// The host's cores.
+    Cpu,
+    /// The first discrete, else integrated GPU.
+    Gpu,
+    /// The adapter with this number in `cubie devices`.
+    Index(usize),
+    /// The adapter whose name contains this.
+    Name(String),
+}
+
+impl FromStr for DeviceChoice {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text.trim() {
+            "" => return Err("a device is auto, cpu, gpu, a number or a name".into()),
+            "auto" => Self::Auto,
+            "cpu" => Self::Cpu,
+            "gpu" => Self::Gpu,
+            text => match text.parse() {
+                Ok(index) => Self::Index(index),
+                Err(_) => Self::Name(text.to_owned()),
+            },
+        })
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("auto"),
+            Self::Cpu => f.pad("cpu"),
+            Self::Gpu => f.pad("gpu"),
+            Self::Index(index) => index.fmt(f),
+            Self::Name(name) => f.pad(name),
+        }
+    }
+}
+
+/// Storage formats of the matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// ELLPACK with 28 entries a row.
+    #[default]
+    Ell28,
+}
+
+impl FromStr for Format {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "ell28" => Ok(Self::Ell28),
+            _ => Err(format!("'{text}' is not a format; use ell28")),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Ell28 => "ell28",
+        })
+    }
+}

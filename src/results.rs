@@ -1,0 +1,410 @@
+//! What a run found out, as plain numbers, and what a result may call itself.
+//!
+//! Reports are made from this alone. Times are seconds of wall clock, the maximum over the ranks;
+//! counts and bytes are sums over the ranks (HPCG: the arguments of `ReportResults`).
+
+use std::fmt;
+
+use crate::Precision;
+use crate::meter::{Op, PerOp};
+use crate::model::{Counts, Rating};
+
+/// Least seconds of timed sets in an official run.
+pub const OFFICIAL_SECONDS: f64 = 1800.0;
+/// Least share of the memory that the data of an official run fill.
+pub const OFFICIAL_FILL: f64 = 0.25;
+/// A true residual below this is as good as double precision's.
+pub const TRUE_RESIDUAL_FLOOR: f64 = 1e-12;
+/// How much larger than the reference's a true residual may be.
+pub const TRUE_RESIDUAL_FACTOR: f64 = 10.0;
+
+/// Everything that a report says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// Local time at which the run began.
+    pub started: jiff::civil::DateTime,
+    /// The device that held the data.
+    pub device: Device,
+    /// What the optimised phases computed in.
+    pub precision: Precision,
+    /// The order of the rows, as on the command line.
+    pub order: String,
+    /// The storage format of the matrix, as on the command line.
+    pub format: String,
+    /// Ranks.
+    pub ranks: u64,
+    /// Threads of each rank.
+    pub threads: u64,
+    /// Ranks in x, y and z.
+    pub grid: [u64; 3],
+    /// Points of rank 0's box.
+    pub local: [u64; 3],
+    /// Points of the global grid.
+    pub global: [u64; 3],
+    /// Layers of ranks with the same `nz`, from the bottom up; one if all boxes are equal.
+    pub layers: Vec<Layer>,
+    /// The global problem on each level, finest first.
+    pub levels: Vec<LevelSize>,
+    /// Memory that was allocated.
+    pub memory: Memory,
+    /// Seconds of timed sets that were asked for (`--rt`); 0 is the quick path.
+    pub seconds_asked: f64,
+    /// Whether the run was interrupted, so that fewer sets were timed than planned.
+    pub cut_short: bool,
+    /// The reference phases.
+    pub reference: Reference,
+    /// The optimised CG that set the number of iterations.
+    pub optimised: Optimised,
+    /// The timed sets.
+    pub sets: Sets,
+    /// HPCG's four checks.
+    pub checks: Checks,
+    /// ‖b − A x‖/‖b‖ of the final x, computed in double precision on the host.
+    pub true_residual: f64,
+    /// How far the final x is from the exact solution, all ones.
+    pub solution_error: SolutionError,
+    /// Where the time went.
+    pub times: Times,
+    /// Bytes that the kernels as written moved in the timed sets.
+    pub moved: PerOp,
+    /// Every phase in order with its seconds, for the log.
+    pub phases: Vec<Phase>,
+    /// What the user should know about this run, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// The device that held the data (rank 0's, if there are several).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// What it is.
+    pub kind: DeviceKind,
+    /// Its name.
+    pub name: String,
+    /// Its driver with version, or how the CPU backend was built; empty if unknown.
+    pub driver: String,
+    /// What it was reached through: `vulkan`, `metal`, `dx12` or `threads`.
+    pub backend: String,
+}
+
+/// Kinds of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// The host's cores.
+    Cpu,
+    /// An adapter, a software rasteriser included.
+    Gpu,
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+        })
+    }
+}
+
+/// Ranks `lower_ipz <= ipz <= upper_ipz` have boxes of this height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// First layer.
+    pub lower_ipz: u64,
+    /// Last layer.
+    pub upper_ipz: u64,
+    /// Points in z.
+    pub nz: u64,
+}
+
+/// Size of one level of the global problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelSize {
+    /// Rows.
+    pub rows: u64,
+    /// Nonzeros.
+    pub nnz: u64,
+}
+
+/// Bytes that were really allocated, over all ranks. `host + device` is everything; it is also the
+/// sum of `levels` and `optimise`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// On the host.
+    pub host: u64,
+    /// On the devices; 0 where the device is the host.
+    pub device: u64,
+    /// Data as generated, per level; the finest includes the vectors of the reference CG.
+    pub levels: Vec<u64>,
+    /// What the optimise phase added: permutations, converted matrices, the device's vectors.
+    pub optimise: u64,
+    /// Memory of the devices that hold the data (of the host, if it is the device), whether used
+    /// or not; `None` if nothing tells.
+    pub capacity: Option<u64>,
+}
+
+/// The reference phases: the sequential kernels in natural order and double precision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Iterations of the reference CG (50).
+    pub iterations: u64,
+    /// ‖b − A x0‖.
+    pub normr0: f64,
+    /// normr/normr0 after each iteration.
+    pub scaled_residuals: Vec<f64>,
+    /// ‖b − A x‖/‖b‖ of its final x.
+    pub true_residual: f64,
+    /// Seconds for one SpMV and one MG.
+    pub spmv_mg_seconds: f64,
+}
+
+/// The optimised CG that was run to the reference's residual.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optimised {
+    /// Iterations it needed.
+    pub iterations: u64,
+    /// Iterations of each timed set: at least the reference's.
+    pub iterations_per_set: u64,
+    /// normr/normr0 after each iteration.
+    pub scaled_residuals: Vec<f64>,
+}
+
+/// The timed sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sets {
+    /// Sets that were timed.
+    pub count: u64,
+    /// Sets that were planned.
+    pub planned: u64,
+    /// normr/normr0 at the end of each.
+    pub scaled_residuals: Vec<f64>,
+}
+
+/// HPCG's four checks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checks {
+    /// CG on a matrix with few distinct eigenvalues.
+    pub spectral: Spectral,
+    /// A and the preconditioner are symmetric.
+    pub symmetry: Symmetry,
+    /// All sets end at the same residual.
+    pub norms: Norms,
+    /// Whether the optimised CG reached the reference's residual.
+    pub iterations_passed: bool,
+}
+
+/// The spectral test (HPCG: `TestCG`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spectral {
+    /// Whether no run needed more iterations than expected.
+    pub passed: bool,
+    /// Most iterations without the preconditioner.
+    pub unpreconditioned: u64,
+    /// Iterations allowed without it.
+    pub unpreconditioned_expected: u64,
+    /// Most iterations with the preconditioner.
+    pub preconditioned: u64,
+    /// Iterations allowed with it.
+    pub preconditioned_expected: u64,
+}
+
+/// The symmetry test (HPCG: `TestSymmetry`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Symmetry {
+    /// Whether both departures are at most 1.
+    pub passed: bool,
+    /// Departure of SpMV, in units of what double precision explains.
+    pub spmv: f64,
+    /// Departure of MG.
+    pub mg: f64,
+    /// max|b − A xexact|, which should be 0.
+    pub exact_residual: f64,
+}
+
+/// The norms test (HPCG: `TestNorms`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Norms {
+    /// Whether the variance is small enough.
+    pub passed: bool,
+    /// Mean of the sets' scaled residuals.
+    pub mean: f64,
+    /// Their variance.
+    pub variance: f64,
+}
+
+/// Distance of x from the exact solution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolutionError {
+    /// max |x_i − 1|
+    pub max: f64,
+    /// √Σ(x_i − 1)²
+    pub norm2: f64,
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// Generating the problem.
+    pub setup: f64,
+    /// Permuting, converting, uploading.
+    pub optimise: f64,
+    /// All timed sets, until the device was idle.
+    pub total: f64,
+    /// Of the timed sets, per operation.
+    pub ops: PerOp,
+    /// Whether `ops` is shared out by bytes because the device has no timestamps.
+    pub estimated: bool,
+    /// Seconds in the reductions of dot products; only in runs under MPI.
+    pub allreduce: Option<Allreduce>,
+}
+
+/// Seconds in `MPI_Allreduce` over the ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allreduce {
+    /// The least of any rank.
+    pub min: f64,
+    /// The most of any rank.
+    pub max: f64,
+    /// The mean.
+    pub avg: f64,
+}
+
+/// A phase of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// Its seconds.
+    pub seconds: f64,
+}
+
+impl Results {
+    /// What HPCG counts for the timed sets.
+    pub fn counts(&self) -> Counts {
+        Counts::new(
+            &self.levels,
+            self.sets.count,
+            self.optimised.iterations_per_set,
+        )
+    }
+
+    /// The ratings in GFLOP/s.
+    pub fn rating(&self) -> Rating {
+        let Times {
+            setup,
+            optimise,
+            total,
+            ..
+        } = self.times;
+        let credited = self.reference.iterations as f64 / self.optimised.iterations_per_set as f64;
+        self.counts()
+            .rating(credited, self.sets.count, total, optimise, setup)
+    }
+
+    /// Gigabytes that moved in the timed sets.
+    pub fn gbytes_moved(&self) -> f64 {
+        self.moved.sum() / 1e9
+    }
+
+    /// GFLOP/s of one operation.
+    pub fn gflops_of(&self, op: Op) -> f64 {
+        self.counts().flops[op] / self.times.ops[op] / 1e9
+    }
+
+    /// GB/s that one operation really moved.
+    pub fn gbytes_per_second_of(&self, op: Op) -> f64 {
+        self.moved[op] / self.times.ops[op] / 1e9
+    }
+
+    /// Whether the rating stands.
+    pub fn is_valid(&self) -> bool {
+        self.not_valid_because().is_empty()
+    }
+
+    /// Why the rating does not stand; empty if it does.
+    pub fn not_valid_because(&self) -> Vec<String> {
+        let checks = &self.checks;
+        let mut reasons = Vec::new();
+        let mut unless = |good: bool, reason: String| {
+            if !good {
+                reasons.push(reason);
+            }
+        };
+        unless(
+            checks.spectral.passed,
+            "the spectral convergence test failed".into(),
+        );
+        unless(checks.symmetry.passed, "the symmetry test failed".into());
+        unless(
+            checks.iterations_passed,
+            "the optimised CG did not reach the reference's residual".into(),
+        );
+        unless(
+            checks.norms.passed,
+            "the sets ended at different residuals".into(),
+        );
+        unless(
+            self.precision != Precision::F32,
+            "single precision is a diagnostic, not a solver of this problem".into(),
+        );
+        unless(
+            self.precision == Precision::F64 || self.is_as_accurate_as_double(),
+            format!(
+                "the true residual {:.2e} is above {TRUE_RESIDUAL_FLOOR:e} and above {TRUE_RESIDUAL_FACTOR} times the reference's {:.2e}",
+                self.true_residual, self.reference.true_residual
+            ),
+        );
+        reasons
+    }
+
+    /// The rule for runs that are not IEEE double: their recursive residual may keep falling after
+    /// the true one has stalled, so the true one decides.
+    fn is_as_accurate_as_double(&self) -> bool {
+        self.true_residual <= TRUE_RESIDUAL_FACTOR * self.reference.true_residual
+            || self.true_residual < TRUE_RESIDUAL_FLOOR
+    }
+
+    /// Whether the rating may be handed in to HPCG's list.
+    pub fn is_official(&self) -> bool {
+        self.not_official_because().is_empty()
+    }
+
+    /// Why the rating may not be handed in; empty if it may.
+    pub fn not_official_because(&self) -> Vec<String> {
+        let mut reasons = self.not_valid_because();
+        if self.precision != Precision::F64 {
+            reasons.push(format!("{} is not IEEE double precision", self.precision));
+        }
+        if self.cut_short {
+            reasons.push(format!(
+                "the run was interrupted after {} of {} sets",
+                self.sets.count, self.sets.planned
+            ));
+        }
+        if self.times.total < OFFICIAL_SECONDS {
+            reasons.push(format!(
+                "the timed sets took {:.1} s, less than {OFFICIAL_SECONDS} s",
+                self.times.total
+            ));
+        }
+        match self.fill() {
+            None => reasons.push(
+                "the size of the device's memory is unknown, so nobody can tell whether the data fill a quarter of it; state it with --device-memory".into(),
+            ),
+            Some(fill) if fill < OFFICIAL_FILL => reasons.push(format!(
+                "the data fill {:.1} % of the device's memory, less than {} %",
+                100.0 * fill,
+                100.0 * OFFICIAL_FILL
+            )),
+            Some(_) => {}
+        }
+        reasons
+    }
+
+    /// The share of the memory that the data fill on the devices that hold them, if known.
+    pub fn fill(&self) -> Option<f64> {
+        let data = match self.device.kind {
+            DeviceKind::Cpu => self.memory.host,
+            DeviceKind::Gpu => self.memory.device,
+        };
+        Some(data as f64 / self.memory.capacity? as f64)
+    }
+}
