@@ -5,20 +5,21 @@
 )]
 
 pub mod backend;
+pub mod benchmark;
 pub mod cg;
 pub mod cpu;
+pub mod device;
 pub mod error;
 pub mod meter;
 pub mod mg;
-pub mod real;
-pub mod reference;
-pub mod solver;
-pub mod validate;
 pub mod model;
 pub mod params;
 pub mod progress;
 pub mod real;
+pub mod reference;
 pub mod results;
+pub mod solver;
+pub mod validate;
 
 pub use backend::{Backend, Convert};
 pub use error::Error;

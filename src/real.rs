@@ -29,6 +29,23 @@ impl Precision {
             Self::F32 => "f32",
         }
     }
+
+    /// Distance from 1 to the next larger number in what CG computes in.
+    pub fn epsilon(self) -> f64 {
+        match self {
+            Self::F64 | Self::Mixed => f64::EPSILON,
+            Self::F32x2 => 2f64.powi(-45),
+            Self::F32 => f64::from(f32::EPSILON),
+        }
+    }
+
+    /// The same for what the V-cycle computes in.
+    pub fn mg_epsilon(self) -> f64 {
+        match self {
+            Self::Mixed => f64::from(f32::EPSILON),
+            same => same.epsilon(),
+        }
+    }
 }
 
 impl fmt::Display for Precision {

@@ -88,6 +88,22 @@ impl Halo {
     }
 }
 
+impl Halo {
+    /// Global rows of the externals, in their order.
+    pub fn external_rows(&self, geometry: &Geometry) -> Vec<u64> {
+        let mut rows = Vec::with_capacity(self.external);
+        for d in directions().filter(|&d| geometry.neighbour(d).is_some()) {
+            for i in surface(geometry, d) {
+                let p = geometry.point(i as usize);
+                let outside = [0, 1, 2]
+                    .map(|a| (geometry.g0[a] + p[a] as u64).strict_add_signed(i64::from(d[a])));
+                rows.push((outside[2] * geometry.gn[1] + outside[1]) * geometry.gn[0] + outside[0]);
+            }
+        }
+        rows
+    }
+}
+
 /// The rows of the box that touch the neighbour in direction `d`, ascending.
 fn surface(geometry: &Geometry, d: [i8; 3]) -> impl Iterator<Item = u32> {
     let [nx, ny, _] = geometry.n;

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -154,6 +155,14 @@ impl Ordering {
         }
     }
 
+    /// Whether every row stays where it was.
+    pub fn is_natural(&self) -> bool {
+        self.perm
+            .iter()
+            .enumerate()
+            .all(|(i, &old)| old as usize == i)
+    }
+
     /// A vector in the old order brought into the new one.
     pub fn permute<T: Copy>(&self, old: &[T]) -> Vec<T> {
         self.perm.iter().map(|&i| old[i as usize]).collect()
@@ -243,9 +252,12 @@ impl Ordered<'_> {
         halo
     }
 
-    /// The matrix carried over into the new order.
-    pub fn matrix(&self) -> Matrix {
+    /// The matrix carried over into the new order; shared with the level if that is the old one.
+    pub fn matrix(&self) -> Arc<Matrix> {
         let A = &self.level.A;
+        if self.order.is_natural() {
+            return Arc::clone(A);
+        }
         let mut values = vec![0.0; A.values.len()];
         let mut cols = vec![0; A.cols.len()];
         values
@@ -254,16 +266,16 @@ impl Ordered<'_> {
             .enumerate()
             .for_each(|(i, (values, cols))| {
                 values.copy_from_slice(self.values(i));
-                cols.iter_mut()
-                    .zip(self.cols(i))
-                    .for_each(|(new, col)| *new = col);
+                for (new, col) in cols.iter_mut().zip(self.cols(i)) {
+                    *new = col;
+                }
             });
-        Matrix {
+        Arc::new(Matrix {
             values,
             cols,
             row_nnz: self.order.permute(&A.row_nnz),
             diagonal: self.order.permute(&A.diagonal),
-            ..*A
-        }
+            ..**A
+        })
     }
 }

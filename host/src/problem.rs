@@ -1,5 +1,7 @@
 //! The linear system A x = b and its coarser levels (HPCG: `GenerateProblem`, `GenerateCoarseProblem`).
 
+use std::sync::Arc;
+
 use crate::geometry::Geometry;
 use crate::halo::Halo;
 use crate::matrix::{Matrix, row_number};
@@ -12,8 +14,8 @@ pub const LEVELS: usize = 4;
 pub struct Level {
     /// The box.
     pub geometry: Geometry,
-    /// The matrix.
-    pub A: Matrix,
+    /// The matrix; shared, so that who works in natural order need not copy it.
+    pub A: Arc<Matrix>,
     /// What is exchanged before A multiplies or smooths.
     pub halo: Halo,
     /// The row of each row of the next coarser level; empty on the coarsest level.
@@ -35,7 +37,7 @@ impl Level {
     /// Generates the level of a box; `has_coarser` tells whether a coarser one follows.
     pub fn new(geometry: Geometry, has_coarser: bool) -> Self {
         let halo = Halo::new(&geometry);
-        let A = Matrix::generate(&geometry, &halo);
+        let A = Arc::new(Matrix::generate(&geometry, &halo));
         let f2c = if has_coarser {
             injection(&geometry)
         } else {
@@ -47,6 +49,11 @@ impl Level {
             halo,
             f2c,
         }
+    }
+
+    /// Bytes allocated.
+    pub fn bytes(&self) -> u64 {
+        self.A.bytes() + 4 * (self.f2c.len() + self.halo.send_rows.len()) as u64
     }
 }
 
@@ -84,17 +91,5 @@ impl Problem {
             .collect();
         let xexact = vec![1.0; b.len()];
         Self { levels, b, xexact }
-    }
-
-    /// Bytes allocated by the matrices, lists and vectors.
-    pub fn bytes(&self) -> u64 {
-        let levels: u64 = self
-            .levels
-            .iter()
-            .map(|level| {
-                level.A.bytes() + 4 * (level.f2c.len() + level.halo.send_rows.len()) as u64
-            })
-            .sum();
-        levels + 8 * (self.b.len() + self.xexact.len()) as u64
     }
 }

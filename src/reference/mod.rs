@@ -10,6 +10,7 @@ mod spmv;
 mod symgs;
 mod waxpby;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use cubie_host::{Matrix, Ordered};
@@ -34,7 +35,7 @@ pub struct Reference {
 /// A level's matrix and injection.
 pub struct ReferenceMatrix {
     /// The matrix in the order of its rows.
-    pub A: Matrix,
+    pub A: Arc<Matrix>,
     /// The fine row of each coarse row; empty on the coarsest level.
     pub f2c: Vec<u32>,
 }
@@ -58,7 +59,7 @@ impl Backend for Reference {
         })
     }
     fn replace_diagonal(&mut self, A: &mut ReferenceMatrix, diagonal: &[f64]) {
-        A.A.replace_diagonal(diagonal);
+        Arc::make_mut(&mut A.A).replace_diagonal(diagonal);
     }
     fn vector(&mut self, len: usize) -> Result<Vec<f64>, Error> {
         Ok(vec![0.0; len])
