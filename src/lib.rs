@@ -18,6 +18,7 @@ pub mod model;
 pub mod params;
 pub mod progress;
 pub mod real;
+pub mod report;
 pub mod results;
 
 pub use backend::{Backend, Convert};
