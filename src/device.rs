@@ -40,7 +40,9 @@ impl Device {
             DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::Cpu {
                 threads: params.threads,
             }),
-            _ => todo!(),
+            ref other => Err(Error::NoGpu {
+                asked: other.to_string(),
+            }),
         }
     }
 

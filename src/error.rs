@@ -1,8 +1,13 @@
 //! What the world can do to a run; each message says what to do.
 
+use std::io;
+use std::path::PathBuf;
+
 use cubie_host as host;
 
+use crate::params::InputError;
 use crate::real::Precision;
+use crate::report::number::bytes;
 
 /// Errors of the package.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +25,50 @@ pub enum Error {
         /// What it can do.
         able: String,
     },
+    /// temporary
+    #[error("no GPU here: {asked}")]
+    NoGpu {
+        /// What was asked for.
+        asked: String,
+    },
     /// The generated problem is not HPCG's: a defect of this program or of the memory.
     #[error(
         "the generated problem is wrong: {0}; test this machine's memory, and report it if that is sound"
     )]
     Problem(String),
+    /// A flag or a line of `hpcg.dat` makes no sense.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The host has too little memory.
+    #[error("this run needs {} of memory on the host, and {} are free; use a smaller box", bytes(*needed), bytes(*free))]
+    HostMemory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+    },
+    /// The device has too little memory.
+    #[error("this run needs {} of memory on the device, which has {}; use a smaller box", bytes(*needed), bytes(*memory))]
+    DeviceMemory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes it has.
+        memory: u64,
+    },
+    /// The directory for the reports is not usable.
+    #[error("cannot write reports into the directory '{}': {why}; choose another one with --output", path.display())]
+    OutputDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        why: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write '{}': {why}; choose another path", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        why: io::Error,
+    },
 }

@@ -17,6 +17,7 @@ pub mod params;
 pub mod progress;
 pub mod real;
 pub mod reference;
+pub mod report;
 pub mod results;
 pub mod solver;
 pub mod validate;

@@ -93,24 +93,4 @@ impl Counts {
             ),
         }
     }
-
-    /// The ratings of `sets` sets that took `total` seconds, of which the share `credited` of the
-    /// iterations earns flops, after `optimise` and `setup` seconds of preparation.
-    pub fn rating(
-        &self,
-        credited: f64,
-        sets: u64,
-        total: f64,
-        optimise: f64,
-        setup: f64,
-    ) -> Rating {
-        let gflops = |share: f64, seconds: f64| share * self.flops.sum() / seconds / 1e9;
-        let sets = sets as f64;
-        Rating {
-            raw: gflops(1.0, total),
-            convergence: gflops(credited, total),
-            historical: gflops(credited, total + sets * optimise / 10.0),
-            official: gflops(credited, total + sets * (optimise + setup) / 10.0),
-        }
-    }
 }

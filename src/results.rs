@@ -286,17 +286,30 @@ impl Results {
         )
     }
 
+    /// The share of the iterations that earns flops: what an order needs beyond the reference's
+    /// iterations does not.
+    pub fn credited(&self) -> f64 {
+        self.reference.iterations as f64 / self.optimised.iterations_per_set as f64
+    }
+
+    /// The seconds that the rating divides by: the sets, and for each set a tenth of the
+    /// preparation.
+    pub fn charged_seconds(&self) -> f64 {
+        let preparation = self.times.optimise + self.times.setup;
+        self.times.total + self.sets.count as f64 * preparation / 10.0
+    }
+
     /// The ratings in GFLOP/s.
     pub fn rating(&self) -> Rating {
-        let Times {
-            setup,
-            optimise,
-            total,
-            ..
-        } = self.times;
-        let credited = self.reference.iterations as f64 / self.optimised.iterations_per_set as f64;
-        self.counts()
-            .rating(credited, self.sets.count, total, optimise, setup)
+        let gflop = self.counts().flops.sum() / 1e9;
+        let credited = self.credited() * gflop;
+        let historical = self.times.total + self.sets.count as f64 * self.times.optimise / 10.0;
+        Rating {
+            raw: gflop / self.times.total,
+            convergence: credited / self.times.total,
+            historical: credited / historical,
+            official: credited / self.charged_seconds(),
+        }
     }
 
     /// Gigabytes that moved in the timed sets.
@@ -312,6 +325,11 @@ impl Results {
     /// GB/s that one operation really moved.
     pub fn gbytes_per_second_of(&self, op: Op) -> f64 {
         self.moved[op] / self.times.ops[op] / 1e9
+    }
+
+    /// Whether one set was to be timed, however short (`--rt 0`).
+    pub fn is_quick(&self) -> bool {
+        self.seconds_asked == 0.0
     }
 
     /// Whether the rating stands.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 
 /// Turns of a waiting loop before a thread yields its core.
-const SPINS: u32 = 20_000;
+const SPINS: u32 = 2_000;
 /// Yields before an idle thread goes to sleep.
 const YIELDS: u32 = 200;
 

@@ -1,11 +1,18 @@
 //! What a run shall do: checked parameters (HPCG: `HPCG_Params`, filled by `HPCG_Init`).
 
+pub mod dat;
+mod error;
+mod sizes;
+
 use std::fmt;
 use std::str::FromStr;
 
 use cubie_host::{Grid, Order};
 
 use crate::Precision;
+
+pub use error::InputError;
+pub use sizes::{Sizes, Split};
 
 /// Checked parameters of a run.
 #[derive(Clone, Debug, PartialEq)]

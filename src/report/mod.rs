@@ -1,0 +1,25 @@
+//! Reports: what [`crate::Results`] look like as text, log, JSON and in the terminal, and how files are written.
+
+mod document;
+pub mod file;
+pub mod json;
+pub mod log;
+pub mod number;
+mod own;
+pub mod table;
+pub mod text;
+
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Results};
+
+/// Writes the official report and the log into `dir`; returns the report's path.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write(results: &Results, dir: &Path) -> Result<PathBuf, Error> {
+    file::write(&dir.join(log::file_name(results)), &log::log(results))?;
+    let report = dir.join(text::file_name(results));
+    file::write(&report, &text::text(results))?;
+    Ok(report)
+}

@@ -1,0 +1,102 @@
+//! What the report says beyond HPCG's: the device, the bytes that really moved, the true residual,
+//! and what the result may call itself.
+
+use super::document::Document;
+use crate::{Op, Results};
+
+/// Adds our sections.
+pub(super) fn sections(doc: &mut Document, results: &Results) {
+    doc.banner("cubie Summary ");
+    run(doc, results);
+    kernels(doc, results);
+    accuracy(doc, results);
+    status(doc, results);
+}
+
+fn yes_or_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+fn run(doc: &mut Document, results: &Results) {
+    let device = &results.device;
+    doc.group("Device Information")
+        .add("Kind", &*device.kind.to_string())
+        .add("Name", &*device.name)
+        .add("Driver", &*device.driver)
+        .add("Backend", &*device.backend)
+        .add("Host memory allocated (bytes)", &results.memory.host)
+        .add("Device memory allocated (bytes)", &results.memory.device);
+    let mut run = doc.group("Run Information");
+    run.add("cubie version", env!("CARGO_PKG_VERSION"))
+        .add("Started", &*results.started.to_string())
+        .add("Precision", results.precision.name())
+        .add("Order", &*results.order)
+        .add("Format", &*results.format)
+        .add("Seconds asked for", &results.seconds_asked)
+        .add("Sets", &results.sets.count)
+        .add("Cut short", yes_or_no(results.cut_short));
+    for notice in &results.notices {
+        run.add("Notice", &**notice);
+    }
+}
+
+fn kernels(doc: &mut Document, results: &Results) {
+    let names = [
+        (Op::Dot, "DDOT"),
+        (Op::Waxpby, "WAXPBY"),
+        (Op::Spmv, "SpMV"),
+        (Op::Mg, "MG"),
+    ];
+    let mut moved = doc.group("Bytes Really Moved");
+    moved.add(
+        "Counted as",
+        "every stored matrix entry that a kernel touches with its index and padding, each vector once per sweep",
+    );
+    for (op, name) in names {
+        moved.add(&format!("{name} (Gbytes)"), &(results.moved[op] / 1e9));
+    }
+    moved.add("Total (Gbytes)", &results.gbytes_moved());
+    let mut speed = doc.group("Real GB/s");
+    speed.add(
+        "Times of the operations are",
+        if results.times.estimated {
+            "estimated: shared out by bytes, the device has no timestamps"
+        } else {
+            "measured"
+        },
+    );
+    for (op, name) in names {
+        speed.add(name, &results.gbytes_per_second_of(op));
+    }
+    speed.add("Total", &(results.gbytes_moved() / results.times.total));
+}
+
+fn accuracy(doc: &mut Document, results: &Results) {
+    doc.group("Accuracy")
+        .add("True residual", &results.true_residual)
+        .add(
+            "True residual of the reference CG",
+            &results.reference.true_residual,
+        )
+        .add("Largest error of the solution", &results.solution_error.max)
+        .add(
+            "2-norm of the error of the solution",
+            &results.solution_error.norm2,
+        )
+        .add(
+            "Largest residual of the exact solution",
+            &results.checks.symmetry.exact_residual,
+        );
+}
+
+fn status(doc: &mut Document, results: &Results) {
+    let mut status = doc.group("Status");
+    status.add("Valid", yes_or_no(results.is_valid()));
+    for reason in results.not_valid_because() {
+        status.add("Not valid because", &*reason);
+    }
+    status.add("Official", yes_or_no(results.is_official()));
+    for reason in results.not_official_because() {
+        status.add("Not official because", &*reason);
+    }
+}

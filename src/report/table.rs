@@ -1,0 +1,174 @@
+//! The short table in the terminal.
+
+use std::fmt::{Display, Write};
+use std::path::Path;
+
+use super::number::{bytes, g};
+use crate::Op;
+use crate::results::Results;
+
+/// What a run found out, in a few lines; `report` is where the whole report is.
+pub fn table(results: &Results, report: &Path) -> String {
+    let mut table = Table::default();
+    let device = &results.device;
+    table.row(
+        "device",
+        format_args!("{} ({})", device.name, device.backend),
+    );
+    table.row(
+        "run",
+        format_args!(
+            "{}, {}, {}, {}",
+            results.precision,
+            results.order,
+            results.format,
+            counted(results.threads, "thread")
+        ),
+    );
+    let [gnx, gny, gnz] = results.global;
+    table.row(
+        "problem",
+        format_args!(
+            "{gnx} x {gny} x {gnz} on {}, {} rows, {} nonzeros",
+            counted(results.ranks, "rank"),
+            results.levels[0].rows,
+            results.levels[0].nnz
+        ),
+    );
+    table.row("memory", memory(results));
+    checks(&mut table, results);
+    operations(&mut table, results);
+    rating(&mut table, results);
+    table.row("report", report.display());
+    table.0
+}
+
+#[derive(Default)]
+struct Table(String);
+
+impl Table {
+    fn row(&mut self, head: &str, text: impl Display) {
+        self.line(format_args!("{head:<12}{text}"));
+    }
+
+    fn line(&mut self, line: impl Display) {
+        let line = line.to_string();
+        writeln!(self.0, "{}", line.trim_end()).expect("a String takes everything");
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+fn memory(results: &Results) -> String {
+    let memory = &results.memory;
+    let mut text = format!("{} on the host", bytes(memory.host));
+    if memory.device > 0 {
+        text += &format!(", {} on the device", bytes(memory.device));
+    }
+    if let Some(fill) = results.fill() {
+        text += &format!(" ({:.1} % of its memory)", 100.0 * fill);
+    }
+    text
+}
+
+fn checks(table: &mut Table, results: &Results) {
+    let checks = &results.checks;
+    let verdict = |passed| if passed { "passed" } else { "FAILED" };
+    let spectral = &checks.spectral;
+    table.row(
+        "spectral",
+        format_args!(
+            "{}: {} of {} iterations, {} of {} with the preconditioner",
+            verdict(spectral.passed),
+            spectral.unpreconditioned,
+            spectral.unpreconditioned_expected,
+            spectral.preconditioned,
+            spectral.preconditioned_expected
+        ),
+    );
+    table.row(
+        "symmetry",
+        format_args!(
+            "{}: {} for SpMV, {} for MG",
+            verdict(checks.symmetry.passed),
+            g(checks.symmetry.spmv),
+            g(checks.symmetry.mg)
+        ),
+    );
+    table.row(
+        "iterations",
+        format_args!(
+            "{}: {} where the reference needs {}; {} a set",
+            verdict(checks.iterations_passed),
+            results.optimised.iterations,
+            results.reference.iterations,
+            results.optimised.iterations_per_set
+        ),
+    );
+    table.row(
+        "norms",
+        format_args!(
+            "{}: {} with variance {} over {}",
+            verdict(checks.norms.passed),
+            g(checks.norms.mean),
+            g(checks.norms.variance),
+            counted(results.sets.count, "set")
+        ),
+    );
+    table.row("residual", format_args!("{:.2e}", results.true_residual));
+}
+
+fn operations(table: &mut Table, results: &Results) {
+    table.line("");
+    table.line(format_args!(
+        "{:<12}{:>10}{:>12}{:>10}",
+        "", "seconds", "GFLOP/s", "GB/s"
+    ));
+    let mut line = |name: &str, seconds: f64, gflops: f64, gbytes: f64| {
+        table.line(format_args!(
+            "{name:<12}{seconds:>10.3}{gflops:>12.3}{gbytes:>10.2}"
+        ));
+    };
+    let times = &results.times;
+    for (op, name) in [
+        (Op::Dot, "DDOT"),
+        (Op::Waxpby, "WAXPBY"),
+        (Op::Spmv, "SpMV"),
+        (Op::Mg, "MG"),
+    ] {
+        line(
+            name,
+            times.ops[op],
+            results.gflops_of(op),
+            results.gbytes_per_second_of(op),
+        );
+    }
+    line(
+        "total",
+        times.total,
+        results.rating().raw,
+        results.gbytes_moved() / times.total,
+    );
+    if times.estimated {
+        table.line("(shared out by bytes: this device has no timestamps)");
+    }
+    table.line("");
+}
+
+fn rating(table: &mut Table, results: &Results) {
+    let status = match (results.is_official(), results.is_valid()) {
+        (true, _) => "valid and official",
+        (false, true) => "valid, not official",
+        (false, false) => "NOT VALID",
+    };
+    table.row(
+        "rating",
+        format_args!("{} GFLOP/s, {status}", g(results.rating().official)),
+    );
+    for reason in results.not_official_because() {
+        table.row("", format_args!("because {reason}"));
+    }
+}
