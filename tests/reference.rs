@@ -5,7 +5,7 @@ use cubie::cg::CgParams;
 use cubie::mg::Multigrid;
 use cubie::reference::{Reference, dot, spmv, symgs};
 use cubie::solver::{Orderings, Solver};
-use cubie::validate::hash_vector;
+use cubie::validate::kernels::hash_vector;
 use cubie_host::{Geometry, Order, Problem};
 use serde_json::Value;
 
