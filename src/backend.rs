@@ -2,7 +2,7 @@
 //!
 //! Vectors and matrices live on the device, in the order of the rows that the [`Ordered`] level
 //! gives them. Operations queue; only [`Backend::read`], [`Backend::read_scalars`] and
-//! [`Backend::finish`] wait. A wrong length is a broken contract and panics; what the world can
+//! [`Backend::finish`] wait. A composition that ends in another operation enters it itself. A wrong length is a broken contract and panics; what the world can
 //! cause (no memory, a lost device) is an [`Error`], reported by the calls that allocate or wait.
 
 use std::ops::Neg;
@@ -71,22 +71,59 @@ pub trait Backend {
     /// x += xc at the injected rows of the fine matrix `A`. HPCG: `ComputeProlongation`.
     fn prolongation(&mut self, A: &Self::Matrix, xc: &Self::Vector, x: &mut Self::Vector);
 
-    /// One symmetric Gauss–Seidel step on A x = r from x = 0.
-    fn smooth_from_zero(&mut self, A: &Self::Matrix, r: &Self::Vector, x: &mut Self::Vector) {
+    /// y = A x and x·y.
+    fn spmv_dot(
+        &mut self,
+        A: &Self::Matrix,
+        x: &Self::Vector,
+        y: &mut Self::Vector,
+    ) -> Self::Scalar {
+        self.spmv(A, x, y);
+        self.enter(Op::Dot);
+        self.dot(x, y)
+    }
+    /// x += alpha p, r −= alpha Ap, and r·r.
+    fn update_and_norm(
+        &mut self,
+        alpha: Self::Scalar,
+        p: &Self::Vector,
+        Ap: &Self::Vector,
+        x: &mut Self::Vector,
+        r: &mut Self::Vector,
+    ) -> Self::Scalar {
+        let one = self.scalar(1.0);
+        self.waxpby(alpha, p, one, x);
+        self.waxpby(-alpha, Ap, one, r);
+        self.enter(Op::Dot);
+        self.dot(r, r)
+    }
+
+    // The three steps of a V-cycle on one level. `work` belongs to the level: what the first step
+    // leaves in it, the others find. A backend provides all three or none.
+
+    /// One symmetric Gauss–Seidel step on A x = r from x = 0; no `work` where no step follows.
+    fn smooth_from_zero(
+        &mut self,
+        A: &Self::Matrix,
+        r: &Self::Vector,
+        x: &mut Self::Vector,
+        work: Option<&mut Self::Vector>,
+    ) {
+        let _ = work;
         self.zero(x);
         self.symgs(A, r, x);
     }
-    /// rc = (r − A x) at the injected rows; `Axf` is scratch.
+    /// rc = (r − A x) at the injected rows.
     fn restrict_residual(
         &mut self,
         A: &Self::Matrix,
         r: &Self::Vector,
         x: &Self::Vector,
-        Axf: &mut Self::Vector,
+        work: &mut Self::Vector,
         rc: &mut Self::Vector,
     ) {
-        self.spmv(A, x, Axf);
-        self.restriction(A, r, Axf, rc);
+        self.spmv(A, x, work);
+        self.restriction(A, r, work, rc);
     }
     /// Adds the coarse correction `xc` to x, then one symmetric Gauss–Seidel step on A x = r.
     fn correct_and_smooth(
@@ -95,9 +132,24 @@ pub trait Backend {
         xc: &Self::Vector,
         r: &Self::Vector,
         x: &mut Self::Vector,
+        work: &mut Self::Vector,
     ) {
+        let _ = work;
         self.prolongation(A, xc, x);
         self.symgs(A, r, x);
+    }
+    /// The same on the finest level, and r·x.
+    fn correct_and_smooth_dot(
+        &mut self,
+        A: &Self::Matrix,
+        xc: &Self::Vector,
+        r: &Self::Vector,
+        x: &mut Self::Vector,
+        work: &mut Self::Vector,
+    ) -> Self::Scalar {
+        self.correct_and_smooth(A, xc, r, x, work);
+        self.enter(Op::Dot);
+        self.dot(r, x)
     }
 
     /// From here on time and bytes count for `op`.

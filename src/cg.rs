@@ -99,14 +99,14 @@ pub fn cg<B: Backend>(
             }
         }
         backend.enter(Op::Mg);
-        if params.preconditioned {
-            system.precondition(backend, r, z);
+        let rtz = if params.preconditioned {
+            system.precondition(backend, r, z)
         } else {
             backend.copy(r, z);
-        }
+            backend.enter(Op::Dot);
+            backend.dot(r, z)
+        };
 
-        backend.enter(Op::Dot);
-        let rtz = backend.dot(r, z);
         backend.enter(Op::Waxpby);
         if k == 1 {
             backend.copy(z, p);
@@ -117,15 +117,10 @@ pub fn cg<B: Backend>(
         oldrtz = rtz;
 
         backend.enter(Op::Spmv);
-        backend.spmv(system.A(), p, Ap);
-        backend.enter(Op::Dot);
-        let pAp = backend.dot(p, Ap);
+        let pAp = backend.spmv_dot(system.A(), p, Ap);
         backend.enter(Op::Waxpby);
         let alpha = backend.ratio(rtz, pAp);
-        backend.waxpby(alpha, p, one, x);
-        backend.waxpby(-alpha, Ap, one, r);
-        backend.enter(Op::Dot);
-        squares.push(backend.dot(r, r));
+        squares.push(backend.update_and_norm(alpha, p, Ap, x, r));
         backend.submit();
     }
     let norms = Norms::read(backend, &squares)?;

@@ -5,13 +5,14 @@ use cubie_host::Ordered;
 
 use crate::backend::{Backend, Convert};
 use crate::error::Error;
+use crate::meter::Op;
 
 /// A matrix and its preconditioner on a device.
 pub trait System<B: Backend> {
     /// The matrix that CG multiplies with.
     fn A(&self) -> &B::Matrix;
-    /// z = M⁻¹ r
-    fn precondition(&mut self, backend: &mut B, r: &B::Vector, z: &mut B::Vector);
+    /// z = M⁻¹ r and r·z.
+    fn precondition(&mut self, backend: &mut B, r: &B::Vector, z: &mut B::Vector) -> B::Scalar;
     /// Replaces the diagonal of the finest level, in the preconditioner too.
     fn replace_diagonal(&mut self, backend: &mut B, diagonal: &[f64]);
 }
@@ -28,8 +29,8 @@ struct Level<B: Backend> {
 
 /// Work vectors of the step to the next coarser level.
 struct Coarse<B: Backend> {
-    /// A x on the fine level.
-    Axf: B::Vector,
+    /// What the fine level's smoother and residual leave for each other.
+    work: B::Vector,
     /// The residual, restricted.
     rc: B::Vector,
     /// The correction.
@@ -48,7 +49,7 @@ impl<B: Backend> Multigrid<B> {
             let coarse = match levels.get(l + 1) {
                 None => None,
                 Some(next) => Some(Coarse {
-                    Axf: backend.vector(level.level.A.ncol)?,
+                    work: backend.vector(level.level.A.ncol)?,
                     rc: backend.vector(next.level.A.ncol)?,
                     xc: backend.vector(next.level.A.ncol)?,
                 }),
@@ -64,20 +65,48 @@ fn v_cycle<B: Backend>(backend: &mut B, levels: &mut [Level<B>], r: &B::Vector, 
     let Some((Level { A, coarse }, coarser)) = levels.split_first_mut() else {
         return;
     };
-    backend.smooth_from_zero(A, r, x);
-    if let Some(Coarse { Axf, rc, xc }) = coarse {
-        backend.restrict_residual(A, r, x, Axf, rc);
-        v_cycle(backend, coarser, rc, xc);
-        backend.correct_and_smooth(A, xc, r, x);
+    match coarse {
+        None => backend.smooth_from_zero(A, r, x, None),
+        Some(coarse) => {
+            descend(backend, A, coarse, coarser, r, x);
+            backend.correct_and_smooth(A, &coarse.xc, r, x, &mut coarse.work);
+        }
     }
+}
+
+/// The V-cycle of one level up to the coarse correction: smooth, restrict, and solve below.
+fn descend<B: Backend>(
+    backend: &mut B,
+    A: &B::Matrix,
+    coarse: &mut Coarse<B>,
+    coarser: &mut [Level<B>],
+    r: &B::Vector,
+    x: &mut B::Vector,
+) {
+    let Coarse { work, rc, xc } = coarse;
+    backend.smooth_from_zero(A, r, x, Some(work));
+    backend.restrict_residual(A, r, x, work, rc);
+    v_cycle(backend, coarser, rc, xc);
 }
 
 impl<B: Backend> System<B> for Multigrid<B> {
     fn A(&self) -> &B::Matrix {
         &self.levels[0].A
     }
-    fn precondition(&mut self, backend: &mut B, r: &B::Vector, z: &mut B::Vector) {
-        v_cycle(backend, &mut self.levels, r, z);
+    fn precondition(&mut self, backend: &mut B, r: &B::Vector, z: &mut B::Vector) -> B::Scalar {
+        let (finest, coarser) = self.levels.split_first_mut().expect("at least one level");
+        let A = &finest.A;
+        match &mut finest.coarse {
+            None => {
+                backend.smooth_from_zero(A, r, z, None);
+                backend.enter(Op::Dot);
+                backend.dot(r, z)
+            }
+            Some(coarse) => {
+                descend(backend, A, coarse, coarser, r, z);
+                backend.correct_and_smooth_dot(A, &coarse.xc, r, z, &mut coarse.work)
+            }
+        }
     }
     fn replace_diagonal(&mut self, backend: &mut B, diagonal: &[f64]) {
         backend.replace_diagonal(&mut self.levels[0].A, diagonal);
@@ -111,10 +140,12 @@ impl<B: Convert<C>, C: Backend> System<B> for Mixed<B, C> {
     fn A(&self) -> &B::Matrix {
         &self.A
     }
-    fn precondition(&mut self, backend: &mut B, r: &B::Vector, z: &mut B::Vector) {
+    fn precondition(&mut self, backend: &mut B, r: &B::Vector, z: &mut B::Vector) -> B::Scalar {
         backend.convert_to(r, &mut self.inner, &mut self.r);
-        self.mg.precondition(&mut self.inner, &self.r, &mut self.z);
+        v_cycle(&mut self.inner, &mut self.mg.levels, &self.r, &mut self.z);
         backend.convert_from(&mut self.inner, &self.z, z);
+        backend.enter(Op::Dot);
+        backend.dot(r, z)
     }
     fn replace_diagonal(&mut self, backend: &mut B, diagonal: &[f64]) {
         backend.replace_diagonal(&mut self.A, diagonal);

@@ -58,7 +58,7 @@ fn natural_order_gives_the_recorded_kernel_values() {
     check("Av", &y);
     let vtAv = cpu.dot(&x, &y);
     assert!((vtAv / anchors["vtAv"].as_f64().unwrap() - 1.0).abs() < 1e-14);
-    cpu.smooth_from_zero(&A, &x, &mut y);
+    cpu.smooth_from_zero(&A, &x, &mut y, None);
     check("SYMGS1(v)", &y);
     cpu.symgs(&A, &x, &mut y);
     check("SYMGS2(v)", &y);

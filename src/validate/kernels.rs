@@ -140,20 +140,38 @@ fn run_kernels<B: Backend>(
     b.waxpby(quotient, &x, -dots[1], &mut z);
     push("WAXPBY", 128.0, b.read(&z)?);
 
-    b.smooth_from_zero(A, &x, &mut y);
+    b.symgs(A, &x, &mut y);
     push("SYMGS", 64.0, b.read(&y)?);
+    b.zero(&mut y);
     b.symgs(A, &x, &mut y);
     push("SYMGS", 64.0, b.read(&y)?);
     if let Some(coarse) = level.coarse {
         let mut rc = b.vector(coarse.perm.len())?;
-        b.restrict_residual(A, &x, &y, &mut z, &mut rc);
-        push("Restriction", 64.0, b.read(&rc)?);
-        b.copy(&x, &mut y);
+        b.restriction(A, &x, &y, &mut rc);
+        push("Restriction", 4.0, b.read(&rc)?);
         b.prolongation(A, &rc, &mut y);
         push("Prolongation", 64.0, b.read(&y)?);
-        b.correct_and_smooth(A, &rc, &x, &mut y);
-        push("SYMGS", 64.0, b.read(&y)?);
+        b.smooth_from_zero(A, &x, &mut y, Some(&mut z));
+        push("V-cycle steps", 64.0, b.read(&y)?);
+        b.restrict_residual(A, &x, &y, &mut z, &mut rc);
+        push("V-cycle steps", 128.0, b.read(&rc)?);
+        let dot = b.correct_and_smooth_dot(A, &rc, &x, &mut y, &mut z);
+        push("V-cycle steps", 128.0, b.read(&y)?);
+        push("V-cycle steps", 128.0, b.read_scalars(&[dot])?);
+    } else {
+        b.smooth_from_zero(A, &x, &mut y, None);
+        push("V-cycle steps", 64.0, b.read(&y)?);
     }
+    let dot = b.spmv_dot(A, &x, &mut z);
+    push("CG steps", 64.0, b.read(&z)?);
+    push("CG steps", 128.0, b.read_scalars(&[dot])?);
+    let (mut v, mut w) = (b.vector(ncol)?, b.vector(ncol)?);
+    b.copy(&y, &mut v);
+    b.copy(&x, &mut w);
+    let dot = b.update_and_norm(quotient, &x, &z, &mut v, &mut w);
+    push("CG steps", 128.0, b.read(&v)?);
+    push("CG steps", 128.0, b.read(&w)?);
+    push("CG steps", 256.0, b.read_scalars(&[dot])?);
     Ok(outcomes)
 }
 
@@ -195,7 +213,10 @@ fn compare(level: usize, ours: &[Outcome], theirs: &[Outcome], epsilon: f64) -> 
             });
         let bound = ours.roundings * epsilon;
         match checks.iter_mut().find(|check| check.kernel == ours.kernel) {
-            Some(check) => check.error = check.error.max(error),
+            Some(check) => {
+                check.error = check.error.max(error);
+                check.bound = check.bound.max(bound);
+            }
             None => checks.push(KernelCheck {
                 kernel: ours.kernel,
                 level,
