@@ -8,6 +8,7 @@ use cubie::cg::CgParams;
 use cubie::cpu::Cpu;
 use cubie::meter::Op;
 use cubie::mg::{Mixed, Multigrid, System};
+use cubie::params::Format;
 use cubie::solver::{Orderings, Solver};
 use cubie_host::{Geometry, Order, Ordered, Problem};
 
@@ -33,11 +34,11 @@ fn main() {
     );
     let levels = orderings.view(&problem.levels);
     let start = Instant::now();
-    let mut f64 = Cpu::<f64>::new(threads);
+    let mut f64 = Cpu::<f64>::new(threads, Format::Split);
     let system = Multigrid::new(&mut f64, &levels).unwrap();
     println!("conversion {:.3} s", start.elapsed().as_secs_f64());
     measure("f64", &problem, f64, system, &levels, false);
-    let mut f64 = Cpu::<f64>::new(threads);
+    let mut f64 = Cpu::<f64>::new(threads, Format::Split);
     let f32 = f64.sibling::<f32>();
     let system = Mixed::new(&mut f64, f32, &levels).unwrap();
     measure("mixed", &problem, f64, system, &levels, true);

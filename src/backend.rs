@@ -11,9 +11,10 @@ use cubie_host::Ordered;
 
 use crate::error::Error;
 use crate::meter::{Op, Work};
+use crate::textbook;
 
 /// A device computing in one precision.
-pub trait Backend {
+pub trait Backend: Sized {
     /// A number that stays on the device until it is read.
     type Scalar: Copy + Neg<Output = Self::Scalar>;
     /// A vector on the device: the local elements, then those of the halo.
@@ -78,9 +79,7 @@ pub trait Backend {
         x: &Self::Vector,
         y: &mut Self::Vector,
     ) -> Self::Scalar {
-        self.spmv(A, x, y);
-        self.enter(Op::Dot);
-        self.dot(x, y)
+        textbook::spmv_dot(self, A, x, y)
     }
     /// x += alpha p, r −= alpha Ap, and r·r.
     fn update_and_norm(
@@ -91,11 +90,7 @@ pub trait Backend {
         x: &mut Self::Vector,
         r: &mut Self::Vector,
     ) -> Self::Scalar {
-        let one = self.scalar(1.0);
-        self.waxpby(alpha, p, one, x);
-        self.waxpby(-alpha, Ap, one, r);
-        self.enter(Op::Dot);
-        self.dot(r, r)
+        textbook::update_and_norm(self, alpha, p, Ap, x, r)
     }
 
     // The three steps of a V-cycle on one level. `work` belongs to the level: what the first step
@@ -110,8 +105,7 @@ pub trait Backend {
         work: Option<&mut Self::Vector>,
     ) {
         let _ = work;
-        self.zero(x);
-        self.symgs(A, r, x);
+        textbook::smooth_from_zero(self, A, r, x);
     }
     /// rc = (r − A x) at the injected rows.
     fn restrict_residual(
@@ -122,8 +116,7 @@ pub trait Backend {
         work: &mut Self::Vector,
         rc: &mut Self::Vector,
     ) {
-        self.spmv(A, x, work);
-        self.restriction(A, r, work, rc);
+        textbook::restrict_residual(self, A, r, x, work, rc);
     }
     /// Adds the coarse correction `xc` to x, then one symmetric Gauss–Seidel step on A x = r.
     fn correct_and_smooth(
@@ -135,8 +128,7 @@ pub trait Backend {
         work: &mut Self::Vector,
     ) {
         let _ = work;
-        self.prolongation(A, xc, x);
-        self.symgs(A, r, x);
+        textbook::correct_and_smooth(self, A, xc, r, x);
     }
     /// The same on the finest level, and r·x.
     fn correct_and_smooth_dot(

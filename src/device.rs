@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::cpu::Cpu;
 use crate::error::Error;
 use crate::mg::{Mixed, Multigrid, System};
-use crate::params::{DeviceChoice, Params};
+use crate::params::{DeviceChoice, Format, Params};
 use crate::real::Precision;
 use crate::results::{self, DeviceKind};
 
@@ -16,6 +16,8 @@ pub enum Device {
     Cpu {
         /// How many threads.
         threads: usize,
+        /// How matrices are stored.
+        format: Format,
     },
 }
 
@@ -39,6 +41,7 @@ impl Device {
         match params.device {
             DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::Cpu {
                 threads: params.threads,
+                format: params.format,
             }),
             ref other => Err(Error::NoGpu {
                 asked: other.to_string(),
@@ -96,14 +99,14 @@ impl Device {
         job: J,
     ) -> Result<J::Output, Error> {
         match (self, precision) {
-            (Self::Cpu { threads }, Precision::F64) => {
-                multigrid(Cpu::<f64>::new(*threads), levels, job)
+            (Self::Cpu { threads, format }, Precision::F64) => {
+                multigrid(Cpu::<f64>::new(*threads, *format), levels, job)
             }
-            (Self::Cpu { threads }, Precision::F32) => {
-                multigrid(Cpu::<f32>::new(*threads), levels, job)
+            (Self::Cpu { threads, format }, Precision::F32) => {
+                multigrid(Cpu::<f32>::new(*threads, *format), levels, job)
             }
-            (Self::Cpu { threads }, Precision::Mixed) => {
-                let mut outer = Cpu::<f64>::new(*threads);
+            (Self::Cpu { threads, format }, Precision::Mixed) => {
+                let mut outer = Cpu::<f64>::new(*threads, *format);
                 let inner = outer.sibling::<f32>();
                 let system = Mixed::new(&mut outer, inner, levels)?;
                 job.run(outer, system)

@@ -20,6 +20,7 @@ pub mod reference;
 pub mod report;
 pub mod results;
 pub mod solver;
+pub mod textbook;
 pub mod validate;
 
 pub use backend::{Backend, Convert};

@@ -4,6 +4,7 @@
 use cubie::cpu::Cpu;
 use cubie::device::Device;
 use cubie::mg::Multigrid;
+use cubie::params::Format;
 use cubie::solver::{Orderings, Solver};
 use cubie::validate::kernels::{check_kernels, hash_vector};
 use cubie::{Backend, Precision};
@@ -11,8 +12,10 @@ use cubie_host::{Geometry, Order, Problem};
 
 #[test]
 fn every_kernel_agrees_with_its_twin() {
-    let device = Device::Cpu { threads: 2 };
-    for precision in [Precision::F64, Precision::Mixed, Precision::F32] {
+    let formats = [Format::Ell28, Format::Split];
+    let precisions = [Precision::F64, Precision::Mixed, Precision::F32];
+    for (format, precision) in formats.iter().flat_map(|&f| precisions.map(|p| (f, p))) {
+        let device = Device::Cpu { threads: 2, format };
         for order in [
             Order::COLOR8,
             Order::Natural,
@@ -22,7 +25,10 @@ fn every_kernel_agrees_with_its_twin() {
             // 24 and 40 leave coarse sides of 3 and 5: slices that are not full.
             for n in [[16; 3], [24, 16, 40]] {
                 for check in check_kernels(&device, precision, &order, n).unwrap() {
-                    assert!(check.passed(), "{precision} {order} {n:?}: {check:?}");
+                    assert!(
+                        check.passed(),
+                        "{format} {precision} {order} {n:?}: {check:?}"
+                    );
                 }
             }
         }
@@ -50,7 +56,7 @@ fn natural_order_gives_the_recorded_kernel_values() {
         }
     };
     let v = hash_vector(&problem.levels[0].geometry);
-    let mut cpu = Cpu::<f64>::new(2);
+    let mut cpu = Cpu::<f64>::new(2, Format::Split);
     let A = cpu.matrix(&levels[0]).unwrap();
     let (mut x, mut y) = (cpu.vector(v.len()).unwrap(), cpu.vector(v.len()).unwrap());
     cpu.write(&mut x, &v);

@@ -7,7 +7,7 @@ use super::simd::{LANES, dispatch, madd};
 use crate::real::Real;
 
 /// Elements whose products are summed by one thread.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 /// Σ_i x_i y_i in double precision: blocks of fixed size, then the blocks in order.
 pub(super) fn dot<T: Real>(pool: &Pool, x: &[T], y: &[T]) -> f64 {

@@ -1,4 +1,4 @@
-//! The fast CPU backend: threads, SIMD, ELLPACK in slices.
+//! The fast CPU backend: threads, SIMD, and the matrix in slices of eight rows.
 //!
 //! Results do not depend on the number of threads.
 
@@ -8,8 +8,8 @@ mod pool;
 mod prolongation;
 mod restriction;
 mod simd;
-mod spmv;
-mod symgs;
+mod split;
+mod update;
 mod waxpby;
 
 use std::cell::RefCell;
@@ -22,15 +22,19 @@ use cubie_host::Ordered;
 use crate::backend::{Backend, Convert};
 use crate::error::Error;
 use crate::meter::{Op, Stopwatch, Work};
+use crate::params::Format;
 use crate::real::Real;
-pub use ell::Ell;
+use crate::textbook;
+use ell::Ell;
 use pool::Pool;
+use split::Split;
 
 pub use simd::name as simd_name;
 
 /// The cores of this process, computing in `T`.
 pub struct Cpu<T> {
     team: Rc<Team>,
+    format: Format,
     precision: PhantomData<T>,
 }
 
@@ -42,8 +46,8 @@ struct Team {
 }
 
 impl<T: Real> Cpu<T> {
-    /// A backend on `threads` threads.
-    pub fn new(threads: usize) -> Self {
+    /// A backend on `threads` threads that stores matrices in `format`.
+    pub fn new(threads: usize, format: Format) -> Self {
         let team = Team {
             pool: Pool::new(threads),
             stopwatch: RefCell::default(),
@@ -51,6 +55,7 @@ impl<T: Real> Cpu<T> {
         };
         Self {
             team: Rc::new(team),
+            format,
             precision: PhantomData,
         }
     }
@@ -59,6 +64,7 @@ impl<T: Real> Cpu<T> {
     pub fn sibling<U: Real>(&self) -> Cpu<U> {
         Cpu {
             team: Rc::clone(&self.team),
+            format: self.format,
             precision: PhantomData,
         }
     }
@@ -73,23 +79,63 @@ impl<T: Real> Cpu<T> {
             .borrow_mut()
             .moved((reals * size_of::<T>() + others) as f64);
     }
+    /// Counts the smoothing step after a coarse correction, with `more` reals read.
+    fn moved_by_correction(&self, A: &Split<T>, more: usize) {
+        // Forward: x, xc, r, x again, work twice; backward: x, work, x again.
+        let reals = 2 * A.ncol + A.f2c.len() + 6 * A.nrow + more;
+        self.moved(
+            reals,
+            A.forward_bytes() + A.injected_bytes() + A.backward_bytes(),
+        );
+    }
     fn allocate(&self, bytes: usize) {
         *self.team.allocated.borrow_mut() += bytes as u64;
+    }
+}
+
+/// A level's matrix in one of the formats.
+pub struct CpuMatrix<T>(Stored<T>);
+
+enum Stored<T> {
+    Ell(Ell<T>),
+    Split(Split<T>),
+}
+
+impl<T: Real> CpuMatrix<T> {
+    fn f2c(&self) -> &[u32] {
+        match &self.0 {
+            Stored::Ell(A) => &A.f2c,
+            Stored::Split(A) => &A.f2c,
+        }
     }
 }
 
 impl<T: Real> Backend for Cpu<T> {
     type Scalar = f64;
     type Vector = Vec<T>;
-    type Matrix = Ell<T>;
+    type Matrix = CpuMatrix<T>;
 
-    fn matrix(&mut self, level: &Ordered<'_>) -> Result<Ell<T>, Error> {
-        let A = Ell::new(self.pool(), level);
-        self.allocate(A.bytes());
-        Ok(A)
+    fn matrix(&mut self, level: &Ordered<'_>) -> Result<CpuMatrix<T>, Error> {
+        let (stored, bytes) = match self.format {
+            Format::Ell28 => {
+                let A = Ell::new(self.pool(), level);
+                let bytes = A.bytes();
+                (Stored::Ell(A), bytes)
+            }
+            Format::Split => {
+                let A = Split::new(self.pool(), level);
+                let bytes = A.bytes();
+                (Stored::Split(A), bytes)
+            }
+        };
+        self.allocate(bytes);
+        Ok(CpuMatrix(stored))
     }
-    fn replace_diagonal(&mut self, A: &mut Ell<T>, diagonal: &[f64]) {
-        A.replace_diagonal(diagonal);
+    fn replace_diagonal(&mut self, A: &mut CpuMatrix<T>, diagonal: &[f64]) {
+        match &mut A.0 {
+            Stored::Ell(A) => A.replace_diagonal(diagonal),
+            Stored::Split(A) => A.replace_diagonal(diagonal),
+        }
     }
     fn vector(&mut self, len: usize) -> Result<Vec<T>, Error> {
         self.allocate(len * size_of::<T>());
@@ -123,15 +169,31 @@ impl<T: Real> Backend for Cpu<T> {
         self.pool()
             .split(y, |start, y| y.copy_from_slice(&x[start..start + y.len()]));
     }
-    fn spmv(&mut self, A: &Ell<T>, x: &Vec<T>, y: &mut Vec<T>) {
-        self.moved(A.ncol + A.nrow, A.pass_bytes());
-        spmv::spmv(self.pool(), A, x, y);
+    fn spmv(&mut self, A: &CpuMatrix<T>, x: &Vec<T>, y: &mut Vec<T>) {
+        match &A.0 {
+            Stored::Ell(A) => {
+                self.moved(A.ncol + A.nrow, A.pass_bytes());
+                ell::spmv(self.pool(), A, x, y);
+            }
+            Stored::Split(A) => {
+                self.moved(A.ncol + A.nrow, A.pass_bytes());
+                split::spmv(self.pool(), A, x, y, None);
+            }
+        }
     }
-    fn symgs(&mut self, A: &Ell<T>, r: &Vec<T>, x: &mut Vec<T>) {
-        let vectors = (A.ncol + 3 * A.nrow) * size_of::<T>();
-        let bytes = symgs::passes(A) * (A.pass_bytes() + vectors) as f64;
-        self.team.stopwatch.borrow_mut().moved(bytes);
-        symgs::symgs(self.pool(), A, r, x);
+    fn symgs(&mut self, A: &CpuMatrix<T>, r: &Vec<T>, x: &mut Vec<T>) {
+        match &A.0 {
+            Stored::Ell(A) => {
+                let vectors = (A.ncol + 3 * A.nrow) * size_of::<T>();
+                let bytes = ell::passes(A) * (A.pass_bytes() + vectors) as f64;
+                self.team.stopwatch.borrow_mut().moved(bytes);
+                ell::symgs(self.pool(), A, r, x);
+            }
+            Stored::Split(A) => {
+                self.moved(2 * (A.ncol + 2 * A.nrow), 2 * A.pass_bytes());
+                split::symgs(self.pool(), A, r, x);
+            }
+        }
     }
     fn dot(&mut self, x: &Vec<T>, y: &Vec<T>) -> f64 {
         self.moved(
@@ -148,13 +210,95 @@ impl<T: Real> Backend for Cpu<T> {
         self.moved(3 * x.len(), 0);
         waxpby::waxpby(self.pool(), alpha, x, beta, w);
     }
-    fn restriction(&mut self, A: &Ell<T>, r: &Vec<T>, Axf: &Vec<T>, rc: &mut Vec<T>) {
-        self.moved(3 * A.f2c.len(), size_of_val(&A.f2c[..]));
-        restriction::restriction(self.pool(), &A.f2c, r, Axf, rc);
+    fn restriction(&mut self, A: &CpuMatrix<T>, r: &Vec<T>, Axf: &Vec<T>, rc: &mut Vec<T>) {
+        self.moved(3 * A.f2c().len(), size_of_val(A.f2c()));
+        restriction::restriction(self.pool(), A.f2c(), r, Axf, rc);
     }
-    fn prolongation(&mut self, A: &Ell<T>, xc: &Vec<T>, x: &mut Vec<T>) {
-        self.moved(3 * A.f2c.len(), size_of_val(&A.f2c[..]));
-        prolongation::prolongation(self.pool(), &A.f2c, xc, x);
+    fn prolongation(&mut self, A: &CpuMatrix<T>, xc: &Vec<T>, x: &mut Vec<T>) {
+        self.moved(3 * A.f2c().len(), size_of_val(A.f2c()));
+        prolongation::prolongation(self.pool(), A.f2c(), xc, x);
+    }
+
+    fn spmv_dot(&mut self, A: &CpuMatrix<T>, x: &Vec<T>, y: &mut Vec<T>) -> f64 {
+        let Stored::Split(A) = &A.0 else {
+            return textbook::spmv_dot(self, A, x, y);
+        };
+        self.moved(A.ncol + A.nrow, A.pass_bytes());
+        split::with_sums(A, |sums| split::spmv(self.pool(), A, x, y, sums))
+    }
+    fn update_and_norm(
+        &mut self,
+        alpha: f64,
+        p: &Vec<T>,
+        Ap: &Vec<T>,
+        x: &mut Vec<T>,
+        r: &mut Vec<T>,
+    ) -> f64 {
+        self.moved(6 * x.len(), 0);
+        update::update_and_norm(self.pool(), alpha, p, Ap, x, r)
+    }
+    fn smooth_from_zero(
+        &mut self,
+        A: &CpuMatrix<T>,
+        r: &Vec<T>,
+        x: &mut Vec<T>,
+        work: Option<&mut Vec<T>>,
+    ) {
+        let Stored::Split(A) = &A.0 else {
+            return textbook::smooth_from_zero(self, A, r, x);
+        };
+        let kept = if work.is_some() { A.nrow } else { 0 };
+        self.moved(
+            2 * A.ncol + 3 * A.nrow + kept,
+            A.forward_bytes() + A.backward_bytes(),
+        );
+        split::smooth_from_zero(self.pool(), A, r, x, work.map(|work| &mut work[..]));
+    }
+    fn restrict_residual(
+        &mut self,
+        A: &CpuMatrix<T>,
+        r: &Vec<T>,
+        x: &Vec<T>,
+        work: &mut Vec<T>,
+        rc: &mut Vec<T>,
+    ) {
+        let Stored::Split(A) = &A.0 else {
+            return textbook::restrict_residual(self, A, r, x, work, rc);
+        };
+        self.moved(A.ncol + 2 * A.f2c.len(), A.residual_bytes());
+        split::restrict_residual(self.pool(), A, r, x, rc);
+    }
+    fn correct_and_smooth(
+        &mut self,
+        A: &CpuMatrix<T>,
+        xc: &Vec<T>,
+        r: &Vec<T>,
+        x: &mut Vec<T>,
+        work: &mut Vec<T>,
+    ) {
+        let Stored::Split(A) = &A.0 else {
+            return textbook::correct_and_smooth(self, A, xc, r, x);
+        };
+        self.moved_by_correction(A, 0);
+        split::correct_and_smooth(self.pool(), A, xc, r, x, work, None);
+    }
+    fn correct_and_smooth_dot(
+        &mut self,
+        A: &CpuMatrix<T>,
+        xc: &Vec<T>,
+        r: &Vec<T>,
+        x: &mut Vec<T>,
+        work: &mut Vec<T>,
+    ) -> f64 {
+        let Stored::Split(A) = &A.0 else {
+            textbook::correct_and_smooth(self, A, xc, r, x);
+            self.enter(Op::Dot);
+            return self.dot(r, x);
+        };
+        self.moved_by_correction(A, A.nrow);
+        split::with_sums(A, |sums| {
+            split::correct_and_smooth(self.pool(), A, xc, r, x, work, sums)
+        })
     }
 
     fn enter(&mut self, op: Op) {

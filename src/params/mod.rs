@@ -87,8 +87,10 @@ impl fmt::Display for DeviceChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// ELLPACK with 28 entries a row.
-    #[default]
     Ell28,
+    /// Lower part, diagonal and upper part in the order of the sweep.
+    #[default]
+    Split,
 }
 
 impl FromStr for Format {
@@ -96,7 +98,8 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "ell28" => Ok(Self::Ell28),
-            _ => Err(format!("'{text}' is not a format; use ell28")),
+            "split" => Ok(Self::Split),
+            _ => Err(format!("'{text}' is not a format; use ell28 or split")),
         }
     }
 }
@@ -105,6 +108,7 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Ell28 => "ell28",
+            Self::Split => "split",
         })
     }
 }

@@ -5,17 +5,17 @@ use std::ops::Range;
 use cubie_host::WIDTH;
 use pulp::{Simd, WithSimd};
 
-use super::ell::{ColorSlices, Ell};
-use super::pool::{Pool, SharedSlice};
-use super::simd::{LANES, dispatch, madd};
 use super::spmv::add_products;
+use super::{ColorSlices, Ell};
+use crate::cpu::pool::{Pool, SharedSlice};
+use crate::cpu::simd::{LANES, dispatch, madd};
 use crate::real::Real;
 
 /// The colours forward, then backward: x_i = (r_i − Σ_{j≠i} a_ij x_j) / a_ii with the newest x.
 ///
 /// Where the rows of the last colour are independent, the backward sweep leaves it out: nothing
 /// has changed since the forward sweep computed it.
-pub(super) fn symgs<T: Real>(pool: &Pool, A: &Ell<T>, r: &[T], x: &mut [T]) {
+pub(in crate::cpu) fn symgs<T: Real>(pool: &Pool, A: &Ell<T>, r: &[T], x: &mut [T]) {
     assert!(x.len() == A.ncol && r.len() >= A.nrow);
     let x = SharedSlice::new(x);
     let back = A.colors.len() - usize::from(A.colors.last().is_some_and(|color| color.block == 1));
@@ -136,7 +136,7 @@ impl<T: Real> SmoothBlocks<'_, T> {
 
 /// Passes over the matrix that one step makes: 2, less the share of a last colour that the
 /// backward sweep leaves out.
-pub(super) fn passes<T>(A: &Ell<T>) -> f64 {
+pub(in crate::cpu) fn passes<T>(A: &Ell<T>) -> f64 {
     let spared = A
         .colors
         .last()

@@ -3,13 +3,13 @@
 use cubie_host::WIDTH;
 use pulp::{Simd, WithSimd};
 
-use super::ell::{ColorSlices, Ell};
-use super::pool::{Pool, SharedSlice};
-use super::simd::{LANES, dispatch, madd};
+use super::{ColorSlices, Ell};
+use crate::cpu::pool::{Pool, SharedSlice};
+use crate::cpu::simd::{LANES, dispatch, madd};
 use crate::real::Real;
 
 /// y_i = Σ_j a_ij x_j over the local rows.
-pub(super) fn spmv<T: Real>(pool: &Pool, A: &Ell<T>, x: &[T], y: &mut [T]) {
+pub(in crate::cpu) fn spmv<T: Real>(pool: &Pool, A: &Ell<T>, x: &[T], y: &mut [T]) {
     assert!(x.len() == A.ncol && y.len() >= A.nrow);
     let y = SharedSlice::new(y);
     pool.run(|member| {

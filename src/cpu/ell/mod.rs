@@ -3,16 +3,22 @@
 //! Slices do not cross colours. The rows of a colour's last slice that do not exist have the value 0
 //! everywhere, a diagonal of 1, and columns that may be read.
 
+mod spmv;
+mod symgs;
+
 use std::ops::Range;
 
 use cubie_host::{Ordered, WIDTH};
+
+pub(super) use spmv::spmv;
+pub(super) use symgs::{passes, symgs};
 
 use super::pool::{Pool, SharedSlice};
 use super::simd::LANES;
 use crate::real::Real;
 
 /// A level's matrix.
-pub struct Ell<T> {
+pub(super) struct Ell<T> {
     /// Local rows.
     pub(super) nrow: usize,
     /// Length of a vector that is multiplied.

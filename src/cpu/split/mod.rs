@@ -1,0 +1,323 @@
+//! The split format: A = L + D + U in the order of the sweep, each part in slices of eight rows.
+//!
+//! L holds the columns of earlier rows and the halo, U those of later rows. A part has one width
+//! per colour, so that little is padding, and columns are stored as everywhere. A third part, I,
+//! repeats those entries of U whose columns are injected rows, with the coarse row as its column:
+//! the prolongation changes nothing else, so the post-smoother needs nothing else.
+
+mod convert;
+mod restrict;
+mod smooth;
+mod spmv;
+
+use std::ops::Range;
+
+pub(super) use restrict::restrict_residual;
+pub(super) use smooth::{correct_and_smooth, smooth_from_zero, symgs};
+pub(super) use spmv::spmv;
+
+use pulp::{Simd, WithSimd};
+
+use super::pool::{Member, SharedSlice};
+use super::simd::{LANES, dispatch, madd};
+use crate::real::Real;
+
+/// Slices that one thread works on at a time, and whose sums are added up in order.
+const CHUNK: usize = 16;
+
+/// A level's matrix.
+pub(super) struct Split<T> {
+    pub(super) nrow: usize,
+    pub(super) ncol: usize,
+    colors: Vec<Color<T>>,
+    /// The fine row of each coarse row; empty on the coarsest level.
+    pub(super) f2c: Vec<u32>,
+    injected: Vec<Injected>,
+}
+
+/// The rows of one colour.
+struct Color<T> {
+    rows: Range<usize>,
+    /// Rows in a block that must be visited one after the other; 1 if all are independent.
+    block: usize,
+    /// Units of work of the colours before this one.
+    first_unit: usize,
+    /// The diagonal by rows, and 1 for rows that do not exist.
+    diagonal: Vec<T>,
+    lower: Part<T>,
+    upper: Part<T>,
+    injected: Part<T>,
+}
+
+/// Some entries of each row of a colour.
+struct Part<T> {
+    /// Entries stored per row.
+    width: usize,
+    /// Entry `j` of the row in lane `l` of slice `s`, at `(s * width + j) * LANES + l`.
+    values: Vec<T>,
+    /// The columns, likewise.
+    cols: Vec<u32>,
+}
+
+/// A slice with injected rows.
+struct Injected {
+    color: usize,
+    slice: usize,
+    /// The coarse row of each lane, or `NOT_INJECTED`.
+    coarse: [u32; LANES],
+}
+
+const NOT_INJECTED: u32 = u32::MAX;
+
+impl<T: Real> Color<T> {
+    fn slices(&self) -> usize {
+        self.rows.len().div_ceil(LANES)
+    }
+    /// Chunks of slices, or blocks of rows: what one thread works on at a time.
+    fn units(&self) -> usize {
+        if self.block == 1 {
+            self.slices().div_ceil(CHUNK)
+        } else {
+            self.rows.len().div_ceil(self.block)
+        }
+    }
+    /// The slices of one chunk.
+    fn slices_of(&self, chunk: usize) -> Range<usize> {
+        chunk * CHUNK..((chunk + 1) * CHUNK).min(self.slices())
+    }
+    /// The rows of one slice.
+    fn rows_of(&self, slice: usize) -> Range<usize> {
+        let start = self.rows.start + slice * LANES;
+        start..(start + LANES).min(self.rows.end)
+    }
+    fn diagonal_of(&self, slice: usize) -> &[T; LANES] {
+        &self.diagonal.as_chunks().0[slice]
+    }
+}
+
+impl<T: Real> Part<T> {
+    /// Bytes of values, columns and padding.
+    fn bytes(&self) -> usize {
+        size_of_val(&self.values[..]) + size_of_val(&self.cols[..])
+    }
+
+    /// sums_l − Σ_j a_lj x_j for the rows l of a slice.
+    ///
+    /// # Safety
+    /// `x` has an element for every column of the part, and nobody writes those meanwhile.
+    #[inline(always)]
+    unsafe fn subtract<S: Simd>(
+        &self,
+        slice: usize,
+        x: *const T,
+        mut sums: [T; LANES],
+    ) -> [T; LANES] {
+        let entries = slice * self.width..(slice + 1) * self.width;
+        let values = &self.values.as_chunks::<LANES>().0[entries.clone()];
+        let cols = &self.cols.as_chunks::<LANES>().0[entries];
+        for (values, cols) in values.iter().zip(cols) {
+            let mut xs = [T::ZERO; LANES];
+            for l in 0..LANES {
+                // SAFETY: by the caller's promise.
+                xs[l] = unsafe { *x.add(cols[l] as usize) };
+            }
+            for l in 0..LANES {
+                sums[l] = madd::<S, T>(-values[l], xs[l], sums[l]);
+            }
+        }
+        sums
+    }
+
+    /// The same for one row, where the rows of a slice depend on each other.
+    ///
+    /// # Safety
+    /// As [`Part::subtract`].
+    #[inline(always)]
+    unsafe fn subtract_row<S: Simd>(&self, row: usize, x: *const T, mut sum: T) -> T {
+        let first = row / LANES * self.width * LANES + row % LANES;
+        for j in 0..self.width {
+            let at = first + j * LANES;
+            // SAFETY: by the caller's promise.
+            sum = madd::<S, T>(
+                -self.values[at],
+                unsafe { *x.add(self.cols[at] as usize) },
+                sum,
+            );
+        }
+        sum
+    }
+}
+
+impl<T: Real> Split<T> {
+    /// Replaces the diagonal, given by rows.
+    pub(super) fn replace_diagonal(&mut self, diagonal: &[f64]) {
+        assert_eq!(diagonal.len(), self.nrow);
+        for color in &mut self.colors {
+            for (ours, &value) in color.diagonal.iter_mut().zip(&diagonal[color.rows.clone()]) {
+                *ours = T::from_f64(value);
+            }
+        }
+    }
+
+    /// Bytes of L, D and U with their padding: what one pass over the matrix reads.
+    pub(super) fn pass_bytes(&self) -> usize {
+        self.sum(|color| {
+            size_of_val(&color.diagonal[..]) + color.lower.bytes() + color.upper.bytes()
+        })
+    }
+    /// Bytes of L and D: what a forward sweep reads.
+    pub(super) fn forward_bytes(&self) -> usize {
+        self.sum(|color| size_of_val(&color.diagonal[..]) + color.lower.bytes())
+    }
+    /// Bytes of U and D: what a backward sweep reads, which leaves out a last colour of
+    /// independent rows.
+    pub(super) fn backward_bytes(&self) -> usize {
+        smooth::backward(self)
+            .map(|color| size_of_val(&color.diagonal[..]) + color.upper.bytes())
+            .sum()
+    }
+    /// Bytes of the entries of U at injected columns.
+    pub(super) fn injected_bytes(&self) -> usize {
+        self.sum(|color| color.injected.bytes())
+    }
+    /// Bytes of the slices with injected rows.
+    pub(super) fn residual_bytes(&self) -> usize {
+        let entry = size_of::<T>() + size_of::<u32>();
+        let row =
+            |color: &Color<T>| (color.lower.width + color.upper.width) * entry + size_of::<T>();
+        self.injected
+            .iter()
+            .map(|injected| LANES * row(&self.colors[injected.color]))
+            .sum()
+    }
+    fn sum(&self, bytes: impl Fn(&Color<T>) -> usize) -> usize {
+        self.colors.iter().map(bytes).sum()
+    }
+
+    /// Bytes allocated.
+    pub(super) fn bytes(&self) -> usize {
+        self.pass_bytes()
+            + self.injected_bytes()
+            + size_of_val(&self.f2c[..])
+            + size_of_val(&self.injected[..])
+    }
+
+    /// Units of work of all colours.
+    fn units(&self) -> usize {
+        self.colors
+            .last()
+            .map_or(0, |color| color.first_unit + color.units())
+    }
+}
+
+/// What a sweep does with a slice of rows, or with one row where rows depend on each other. A
+/// sweep with a dot product adds to `sums`.
+trait Visit<T: Real>: Sync {
+    /// # Safety
+    /// No other thread touches what belongs to the slice's rows.
+    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, sums: &mut [f64; LANES]);
+    /// Row `k` of the colour.
+    ///
+    /// # Safety
+    /// No other thread touches what belongs to the row.
+    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, sum: &mut f64);
+}
+
+/// Visits this member's rows of a colour, and leaves one sum for each unit.
+struct Sweep<'a, T, V> {
+    color: &'a Color<T>,
+    member: Member<'a>,
+    reverse: bool,
+    visit: &'a V,
+    sums: Sums,
+}
+
+/// One sum for each unit of work, or none at all.
+pub(super) type Sums = Option<SharedSlice<f64>>;
+
+impl<T: Real, V: Visit<T>> WithSimd for Sweep<'_, T, V> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self {
+            color,
+            visit,
+            reverse,
+            ..
+        } = self;
+        for unit in self.member.share(color.units()) {
+            let mut sums = [0.0; LANES];
+            if color.block == 1 {
+                for slice in color.slices_of(unit) {
+                    // SAFETY: the members' shares do not overlap.
+                    unsafe { visit.slice::<S>(color, slice, &mut sums) };
+                }
+            } else {
+                let rows = unit * color.block..((unit + 1) * color.block).min(color.rows.len());
+                for step in 0..rows.len() {
+                    let k = if reverse {
+                        rows.end - 1 - step
+                    } else {
+                        rows.start + step
+                    };
+                    // SAFETY: blocks do not couple, and the members' shares do not overlap.
+                    unsafe { visit.row::<S>(color, k, &mut sums[0]) };
+                }
+            }
+            if let Some(all) = self.sums {
+                let unit = color.first_unit + unit;
+                // SAFETY: the unit belongs to this member.
+                unsafe { all.slice_mut(unit..unit + 1)[0] = sums.iter().sum() };
+            }
+        }
+    }
+}
+
+/// Visits the colours in order, or in reverse; members wait for each other after each.
+fn sweep<'a, T: Real + 'a, V: Visit<T>>(
+    member: Member<'_>,
+    colors: impl Iterator<Item = &'a Color<T>>,
+    reverse: bool,
+    visit: &V,
+    sums: Sums,
+) {
+    for color in colors {
+        dispatch(Sweep {
+            color,
+            member,
+            reverse,
+            visit,
+            sums,
+        });
+        member.barrier();
+    }
+}
+
+/// Runs `task` with room for one sum a unit; returns the total, which does not depend on threads.
+pub(super) fn with_sums<T: Real>(A: &Split<T>, task: impl FnOnce(Sums)) -> f64 {
+    let mut sums = vec![0.0; A.units()];
+    task(Some(SharedSlice::new(&mut sums)));
+    sums.iter().sum()
+}
+
+/// Copies the elements of a slice's rows, 0 for rows that do not exist.
+#[inline(always)]
+fn load<T: Real>(from: &[T]) -> [T; LANES] {
+    match from.try_into() {
+        Ok(lanes) => lanes,
+        Err(_) => {
+            let mut lanes = [T::ZERO; LANES];
+            lanes[..from.len()].copy_from_slice(from);
+            lanes
+        }
+    }
+}
+
+/// Writes the lanes of the rows that exist.
+#[inline(always)]
+fn store<T: Real>(lanes: &[T; LANES], to: &mut [T]) {
+    match <&mut [T; LANES]>::try_from(&mut *to) {
+        Ok(to) => *to = *lanes,
+        Err(_) => to.copy_from_slice(&lanes[..to.len()]),
+    }
+}

@@ -1,0 +1,61 @@
+//! y = A x and x·y in one pass. HPCG: `ComputeSPMV`.
+
+use pulp::Simd;
+
+use super::{Color, Split, Sums, Visit, load, store, sweep};
+use crate::cpu::pool::{Pool, SharedSlice};
+use crate::cpu::simd::{LANES, madd};
+use crate::real::Real;
+
+struct Spmv<'a, T> {
+    x: &'a [T],
+    y: SharedSlice<T>,
+}
+
+/// y_i = Σ_j a_ij x_j; `sums` takes x·y.
+pub(in crate::cpu) fn spmv<T: Real>(pool: &Pool, A: &Split<T>, x: &[T], y: &mut [T], sums: Sums) {
+    assert!(x.len() == A.ncol && y.len() >= A.nrow);
+    let visit = Spmv {
+        x,
+        y: SharedSlice::new(y),
+    };
+    pool.run(|member| sweep(member, A.colors.iter(), false, &visit, sums));
+}
+
+impl<T: Real> Visit<T> for Spmv<'_, T> {
+    #[inline(always)]
+    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, sums: &mut [f64; LANES]) {
+        let rows = color.rows_of(slice);
+        let x = load(&self.x[rows.clone()]);
+        // SAFETY: `x` has `ncol` elements, and the rows are this thread's.
+        let y = unsafe {
+            let rest = color
+                .lower
+                .subtract::<S>(slice, self.x.as_ptr(), [T::ZERO; LANES]);
+            let rest = color.upper.subtract::<S>(slice, self.x.as_ptr(), rest);
+            let diagonal = color.diagonal_of(slice);
+            let mut y = [T::ZERO; LANES];
+            for l in 0..LANES {
+                y[l] = madd::<S, T>(diagonal[l], x[l], -rest[l]);
+            }
+            store(&y, self.y.slice_mut(rows));
+            y
+        };
+        for l in 0..LANES {
+            sums[l] = madd::<S, f64>(x[l].to_f64(), y[l].to_f64(), sums[l]);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, sum: &mut f64) {
+        let i = color.rows.start + k;
+        // SAFETY: `x` has `ncol` elements, and the row is this thread's.
+        unsafe {
+            let rest = color.lower.subtract_row::<S>(k, self.x.as_ptr(), T::ZERO);
+            let rest = color.upper.subtract_row::<S>(k, self.x.as_ptr(), rest);
+            let y = madd::<S, T>(color.diagonal[k], self.x[i], -rest);
+            self.y.slice_mut(i..i + 1)[0] = y;
+            *sum += self.x[i].to_f64() * y.to_f64();
+        }
+    }
+}
