@@ -33,15 +33,20 @@ fn main() {
         start.elapsed().as_secs_f64()
     );
     let levels = orderings.view(&problem.levels);
-    let start = Instant::now();
-    let mut f64 = Cpu::<f64>::new(threads, Format::Split);
-    let system = Multigrid::new(&mut f64, &levels).unwrap();
-    println!("conversion {:.3} s", start.elapsed().as_secs_f64());
-    measure("f64", &problem, f64, system, &levels, false);
-    let mut f64 = Cpu::<f64>::new(threads, Format::Split);
-    let f32 = f64.sibling::<f32>();
-    let system = Mixed::new(&mut f64, f32, &levels).unwrap();
-    measure("mixed", &problem, f64, system, &levels, true);
+    for format in [Format::Ell28, Format::Split] {
+        let start = Instant::now();
+        let mut f64 = Cpu::<f64>::new(threads, format);
+        let system = Multigrid::new(&mut f64, &levels).unwrap();
+        println!(
+            "{format}: conversion {:.3} s",
+            start.elapsed().as_secs_f64()
+        );
+        measure("f64", &problem, f64, system, &levels, false);
+        let mut f64 = Cpu::<f64>::new(threads, format);
+        let f32 = f64.sibling::<f32>();
+        let system = Mixed::new(&mut f64, f32, &levels).unwrap();
+        measure("mixed", &problem, f64, system, &levels, true);
+    }
 }
 
 fn measure<B: Backend, S: System<B>>(

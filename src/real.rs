@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use pulp::Simd;
+
 /// What a run computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
@@ -82,6 +84,13 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// self · a + b, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
+    /// c −= a · b in `N` lanes, a multiple of the lanes of `S`.
+    fn subtract_products<S: Simd, const N: usize>(
+        simd: S,
+        a: &[Self; N],
+        b: &[Self; N],
+        c: &mut [Self; N],
+    );
 }
 
 impl Real for f64 {
@@ -98,6 +107,18 @@ impl Real for f64 {
     #[inline(always)]
     fn mul_add(self, a: f64, b: f64) -> f64 {
         self.mul_add(a, b)
+    }
+    #[inline(always)]
+    fn subtract_products<S: Simd, const N: usize>(
+        simd: S,
+        a: &[f64; N],
+        b: &[f64; N],
+        c: &mut [f64; N],
+    ) {
+        let (a, b) = (S::as_simd_f64s(a).0, S::as_simd_f64s(b).0);
+        for ((a, b), c) in a.iter().zip(b).zip(S::as_mut_simd_f64s(c).0) {
+            *c = simd.negate_mul_add_e_f64s(*a, *b, *c);
+        }
     }
 }
 
@@ -119,5 +140,17 @@ impl Real for f32 {
     #[inline(always)]
     fn mul_add(self, a: f32, b: f32) -> f32 {
         self.mul_add(a, b)
+    }
+    #[inline(always)]
+    fn subtract_products<S: Simd, const N: usize>(
+        simd: S,
+        a: &[f32; N],
+        b: &[f32; N],
+        c: &mut [f32; N],
+    ) {
+        let (a, b) = (S::as_simd_f32s(a).0, S::as_simd_f32s(b).0);
+        for ((a, b), c) in a.iter().zip(b).zip(S::as_mut_simd_f32s(c).0) {
+            *c = simd.negate_mul_add_e_f32s(*a, *b, *c);
+        }
     }
 }

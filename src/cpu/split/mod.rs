@@ -19,7 +19,7 @@ pub(super) use spmv::spmv;
 use pulp::{Simd, WithSimd};
 
 use super::pool::{Member, SharedSlice};
-use super::simd::{LANES, dispatch, madd};
+use super::simd::{LANES, dispatch, madd, prefetch};
 use crate::real::Real;
 
 /// Slices that one thread works on at a time, and whose sums are added up in order.
@@ -108,6 +108,7 @@ impl<T: Real> Part<T> {
     #[inline(always)]
     unsafe fn subtract<S: Simd>(
         &self,
+        simd: S,
         slice: usize,
         x: *const T,
         mut sums: [T; LANES],
@@ -116,14 +117,11 @@ impl<T: Real> Part<T> {
         let values = &self.values.as_chunks::<LANES>().0[entries.clone()];
         let cols = &self.cols.as_chunks::<LANES>().0[entries];
         for (values, cols) in values.iter().zip(cols) {
-            let mut xs = [T::ZERO; LANES];
-            for l in 0..LANES {
-                // SAFETY: by the caller's promise.
-                xs[l] = unsafe { *x.add(cols[l] as usize) };
-            }
-            for l in 0..LANES {
-                sums[l] = madd::<S, T>(-values[l], xs[l], sums[l]);
-            }
+            prefetch(values);
+            prefetch(cols);
+            // SAFETY: by the caller's promise.
+            let xs = cols.map(|col| unsafe { *x.add(col as usize) });
+            T::subtract_products(simd, values, &xs, &mut sums);
         }
         sums
     }
@@ -215,7 +213,13 @@ impl<T: Real> Split<T> {
 trait Visit<T: Real>: Sync {
     /// # Safety
     /// No other thread touches what belongs to the slice's rows.
-    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, sums: &mut [f64; LANES]);
+    unsafe fn slice<S: Simd>(
+        &self,
+        simd: S,
+        color: &Color<T>,
+        slice: usize,
+        sums: &mut [f64; LANES],
+    );
     /// Row `k` of the colour.
     ///
     /// # Safety
@@ -238,7 +242,7 @@ pub(super) type Sums = Option<SharedSlice<f64>>;
 impl<T: Real, V: Visit<T>> WithSimd for Sweep<'_, T, V> {
     type Output = ();
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self {
             color,
             visit,
@@ -250,7 +254,7 @@ impl<T: Real, V: Visit<T>> WithSimd for Sweep<'_, T, V> {
             if color.block == 1 {
                 for slice in color.slices_of(unit) {
                     // SAFETY: the members' shares do not overlap.
-                    unsafe { visit.slice::<S>(color, slice, &mut sums) };
+                    unsafe { visit.slice(simd, color, slice, &mut sums) };
                 }
             } else {
                 let rows = unit * color.block..((unit + 1) * color.block).min(color.rows.len());

@@ -43,7 +43,7 @@ pub(in crate::cpu) fn restrict_residual<T: Real>(
 impl<T: Real> WithSimd for RestrictResidual<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         for injected in &self.A.injected[self.slices] {
             let color = &self.A.colors[injected.color];
             let rows = color.rows_of(injected.slice);
@@ -57,10 +57,10 @@ impl<T: Real> WithSimd for RestrictResidual<'_, T> {
             let residual = unsafe {
                 let sums = color
                     .lower
-                    .subtract::<S>(injected.slice, self.x.as_ptr(), sums);
+                    .subtract(simd, injected.slice, self.x.as_ptr(), sums);
                 color
                     .upper
-                    .subtract::<S>(injected.slice, self.x.as_ptr(), sums)
+                    .subtract(simd, injected.slice, self.x.as_ptr(), sums)
             };
             for (&k, residual) in injected.coarse.iter().zip(residual) {
                 if k != NOT_INJECTED {

@@ -108,15 +108,15 @@ struct Relax<'a, T> {
 
 impl<T: Real> Visit<T> for Relax<'_, T> {
     #[inline(always)]
-    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
+    unsafe fn slice<S: Simd>(&self, simd: S, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
         let rows = color.rows_of(slice);
         // SAFETY: rows of a colour do not refer to each other.
         unsafe {
             let sums =
                 color
                     .lower
-                    .subtract::<S>(slice, self.x.as_ptr(), load(&self.r[rows.clone()]));
-            let sums = color.upper.subtract::<S>(slice, self.x.as_ptr(), sums);
+                    .subtract(simd, slice, self.x.as_ptr(), load(&self.r[rows.clone()]));
+            let sums = color.upper.subtract(simd, slice, self.x.as_ptr(), sums);
             store(
                 &quotient(sums, color.diagonal_of(slice)),
                 self.x.slice_mut(rows),
@@ -143,14 +143,14 @@ struct ForwardFromZero<'a, T> {
 
 impl<T: Real> Visit<T> for ForwardFromZero<'_, T> {
     #[inline(always)]
-    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
+    unsafe fn slice<S: Simd>(&self, simd: S, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
         let rows = color.rows_of(slice);
         // SAFETY: rows of a colour do not refer to each other.
         unsafe {
             let sums =
                 color
                     .lower
-                    .subtract::<S>(slice, self.x.as_ptr(), load(&self.r[rows.clone()]));
+                    .subtract(simd, slice, self.x.as_ptr(), load(&self.r[rows.clone()]));
             store(
                 &quotient(sums, color.diagonal_of(slice)),
                 self.x.slice_mut(rows),
@@ -176,13 +176,13 @@ struct BackwardFromZero<T> {
 
 impl<T: Real> Visit<T> for BackwardFromZero<T> {
     #[inline(always)]
-    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
+    unsafe fn slice<S: Simd>(&self, simd: S, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
         let rows = color.rows_of(slice);
         // SAFETY: rows of a colour do not refer to each other.
         unsafe {
             let rest = color
                 .upper
-                .subtract::<S>(slice, self.x.as_ptr(), [T::ZERO; LANES]);
+                .subtract(simd, slice, self.x.as_ptr(), [T::ZERO; LANES]);
             let change = quotient(rest, color.diagonal_of(slice));
             for (x, change) in self.x.slice_mut(rows.clone()).iter_mut().zip(change) {
                 *x = *x + change;
@@ -218,12 +218,18 @@ struct ForwardCorrected<'a, T> {
 
 impl<T: Real> Visit<T> for ForwardCorrected<'_, T> {
     #[inline(always)]
-    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, sums: &mut [f64; LANES]) {
+    unsafe fn slice<S: Simd>(
+        &self,
+        simd: S,
+        color: &Color<T>,
+        slice: usize,
+        sums: &mut [f64; LANES],
+    ) {
         let rows = color.rows_of(slice);
         let r = load(&self.r[rows.clone()]);
         // SAFETY: rows of a colour do not refer to each other.
         unsafe {
-            let t = color.lower.subtract::<S>(slice, self.x.as_ptr(), r);
+            let t = color.lower.subtract(simd, slice, self.x.as_ptr(), r);
             if color.rows.end == self.nrow {
                 // Nothing comes later, and the backward sweep leaves this colour out.
                 let x = quotient(t, color.diagonal_of(slice));
@@ -239,7 +245,7 @@ impl<T: Real> Visit<T> for ForwardCorrected<'_, T> {
             for l in 0..LANES {
                 d_x[l] = d_x[l] + t[l];
             }
-            let d_x = color.injected.subtract::<S>(slice, self.xc.as_ptr(), d_x);
+            let d_x = color.injected.subtract(simd, slice, self.xc.as_ptr(), d_x);
             store(
                 &quotient(d_x, color.diagonal_of(slice)),
                 self.x.slice_mut(rows),
@@ -271,13 +277,19 @@ struct BackwardCorrected<'a, T> {
 
 impl<T: Real> Visit<T> for BackwardCorrected<'_, T> {
     #[inline(always)]
-    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, sums: &mut [f64; LANES]) {
+    unsafe fn slice<S: Simd>(
+        &self,
+        simd: S,
+        color: &Color<T>,
+        slice: usize,
+        sums: &mut [f64; LANES],
+    ) {
         let rows = color.rows_of(slice);
         let r = load(&self.r[rows.clone()]);
         // SAFETY: rows of a colour do not refer to each other.
         unsafe {
             let t = load(self.work.slice_mut(rows.clone()));
-            let d_x = color.upper.subtract::<S>(slice, self.x.as_ptr(), t);
+            let d_x = color.upper.subtract(simd, slice, self.x.as_ptr(), t);
             let x = quotient(d_x, color.diagonal_of(slice));
             store(&x, self.x.slice_mut(rows));
             for l in 0..LANES {

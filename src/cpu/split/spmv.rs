@@ -24,15 +24,21 @@ pub(in crate::cpu) fn spmv<T: Real>(pool: &Pool, A: &Split<T>, x: &[T], y: &mut 
 
 impl<T: Real> Visit<T> for Spmv<'_, T> {
     #[inline(always)]
-    unsafe fn slice<S: Simd>(&self, color: &Color<T>, slice: usize, sums: &mut [f64; LANES]) {
+    unsafe fn slice<S: Simd>(
+        &self,
+        simd: S,
+        color: &Color<T>,
+        slice: usize,
+        sums: &mut [f64; LANES],
+    ) {
         let rows = color.rows_of(slice);
         let x = load(&self.x[rows.clone()]);
         // SAFETY: `x` has `ncol` elements, and the rows are this thread's.
         let y = unsafe {
             let rest = color
                 .lower
-                .subtract::<S>(slice, self.x.as_ptr(), [T::ZERO; LANES]);
-            let rest = color.upper.subtract::<S>(slice, self.x.as_ptr(), rest);
+                .subtract(simd, slice, self.x.as_ptr(), [T::ZERO; LANES]);
+            let rest = color.upper.subtract(simd, slice, self.x.as_ptr(), rest);
             let diagonal = color.diagonal_of(slice);
             let mut y = [T::ZERO; LANES];
             for l in 0..LANES {
