@@ -4,9 +4,13 @@
 //! flops, for SpMV (I + S)·2·nnz, and for MG 10·I·nnz on each level but the coarsest, which has
 //! 4·I·nnz (HPCG: the models in `ReportResults`).
 
+mod memory;
+
 use crate::Op;
+
 use crate::meter::PerOp;
 use crate::results::LevelSize;
+pub use memory::{Need, largest_box, need};
 
 /// Bytes of a double.
 const F64: f64 = 8.0;
@@ -92,5 +96,30 @@ impl Counts {
                 mg[2],
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    /// The run whose report is tests/data/HPCG-Benchmark_3.1_example.txt.
+    #[test]
+    fn the_counts_are_those_of_the_reference() {
+        let levels = [(65536, 1678840), (8192, 198904), (1024, 22264), (128, 2200)]
+            .map(|(rows, nnz)| LevelSize { rows, nnz });
+        let counts = Counts::new(&levels, 30, 50);
+        for (op, flops) in Op::ALL
+            .into_iter()
+            .zip([5.93756e8, 5.93756e8, 5.13725e9, 2.85133e10])
+        {
+            assert_relative_eq!(counts.flops[op], flops, max_relative = 1e-5);
+        }
+        assert_relative_eq!(counts.flops.sum(), 3.48381e10, max_relative = 1e-5);
+        let seconds = 18.7011;
+        let gbytes = |bytes: PerOp| bytes.sum() / seconds / 1e9;
+        assert_relative_eq!(gbytes(counts.reads), 11.4912, max_relative = 1e-5);
+        assert_relative_eq!(gbytes(counts.writes), 2.65631, max_relative = 1e-5);
     }
 }
