@@ -7,9 +7,11 @@
 pub mod backend;
 pub mod benchmark;
 pub mod cg;
+pub mod cli;
 pub mod cpu;
 pub mod device;
 pub mod error;
+pub mod fit;
 pub mod machine;
 pub mod meter;
 pub mod mg;
