@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::params::dat::{self, Dat};
 use crate::params::{DeviceChoice, Format, InputError, Params, Sizes, Split};
 use crate::report::file;
-use crate::{Error, Precision};
+use crate::{Error, Precision, plan};
 
 /// Side of the box where nobody gives one.
 const DEFAULT_SIDE: usize = 64;
@@ -43,10 +43,6 @@ pub struct Cli {
 pub enum Command {
     /// Rate this machine
     Hpcg(HpcgFlags),
-    /// List the GPUs with their features and limits
-    Devices,
-    /// Compare every kernel on a device with its plain sequential twin
-    Validate(DeviceFlags),
     /// Tell the largest box for a share of the memory, what it needs and how long it takes; starts nothing
     Plan(PlanFlags),
 }
@@ -148,19 +144,31 @@ pub struct Outputs {
 pub struct PlanFlags {
     /// Share of the device's memory to fill, 0 to 1; official runs need 0.25
     #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true, default_value = "0.25")]
-    pub fill: f64,
+    fill: f64,
     /// Ranks, one a device
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true, default_value = "1")]
-    pub ranks: usize,
+    ranks: usize,
     /// Seconds that the timed sets shall take; official runs need 1800
     #[arg(long, value_name = "SECONDS", value_parser = whole, allow_negative_numbers = true, default_value = "1800")]
-    pub rt: usize,
+    rt: usize,
     /// The device's memory bandwidth in GB/s [default: measured on a CPU, assumed on a GPU]
     #[arg(long, value_name = "GBS", value_parser = positive_real, allow_negative_numbers = true)]
-    pub bandwidth: Option<f64>,
+    bandwidth: Option<f64>,
     /// The device.
     #[command(flatten)]
     pub device: DeviceFlags,
+}
+
+impl PlanFlags {
+    /// What is to be planned.
+    pub fn request(&self) -> plan::Request {
+        plan::Request {
+            fill: self.fill,
+            ranks: self.ranks,
+            seconds: self.rt as u64,
+            bandwidth: self.bandwidth,
+        }
+    }
 }
 
 /// A precision or `auto`.

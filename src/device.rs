@@ -5,6 +5,7 @@ use cubie_host::Ordered;
 use crate::backend::Backend;
 use crate::cpu::Cpu;
 use crate::error::Error;
+use crate::machine::Machine;
 use crate::mg::{Mixed, Multigrid, System};
 use crate::params::{DeviceChoice, Format, Params};
 use crate::real::Precision;
@@ -85,7 +86,8 @@ impl Device {
     }
     /// Bytes of memory, if known.
     pub fn capacity(&self, params: &Params) -> Option<u64> {
-        params.device_memory
+        let host = || Machine::here().memory.map(|memory| memory.total);
+        params.device_memory.or_else(host)
     }
 
     /// Uploads the levels in `precision` and does the job with them.

@@ -2,11 +2,12 @@
 
 use cubie_host::{Geometry, Grid};
 
+use crate::device::Device;
 use crate::machine::Machine;
 use crate::model::{Need, largest_box, need};
 use crate::params::InputError;
 use crate::results::DeviceKind;
-use crate::{Error, Precision};
+use crate::{Error, Params, Precision};
 
 /// The memory that a run may use: of the device that computes, and of its host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +25,20 @@ pub struct Room {
 }
 
 impl Room {
+    /// The room on the device that the parameters choose, for a rank that has the host to itself.
+    ///
+    /// # Errors
+    /// If the device cannot compute in the precision asked for.
+    pub fn of(device: &Device, params: &Params, machine: Machine) -> Result<Self, Error> {
+        Ok(Self {
+            kind: device.describe().kind,
+            precision: device.precision(params.precision)?,
+            capacity: device.capacity(params),
+            machine,
+            ranks_here: 1,
+        })
+    }
+
     /// What a rank with this box needs.
     pub fn need(&self, geometry: &Geometry) -> Need {
         need(geometry, self.kind, self.precision)

@@ -17,6 +17,7 @@ pub mod meter;
 pub mod mg;
 pub mod model;
 pub mod params;
+pub mod plan;
 pub mod progress;
 pub mod real;
 pub mod reference;

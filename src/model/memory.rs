@@ -3,6 +3,7 @@
 //! A matrix in ELLPACK-28 has 28 values and 28 four-byte columns a row. The host keeps the
 //! problem as generated; the reference phases and then the device add their own copies of it.
 
+use cubie_host::problem::LEVELS;
 use cubie_host::{Geometry, WIDTH};
 
 use crate::Precision;
@@ -68,10 +69,10 @@ fn levels(finest: &Geometry) -> Vec<Level> {
         });
         (rows.iter().product(), cols.iter().product())
     };
-    (0..cubie_host::problem::LEVELS)
+    (0..LEVELS)
         .map(|l| {
             let (rows, cols) = sides(1 << l);
-            let is_coarsest = l + 1 == cubie_host::problem::LEVELS;
+            let is_coarsest = l + 1 == LEVELS;
             Level {
                 rows,
                 cols,

@@ -6,6 +6,9 @@
 
 mod memory;
 
+use cubie_host::Geometry;
+use cubie_host::problem::LEVELS;
+
 use crate::Op;
 
 use crate::meter::PerOp;
@@ -27,6 +30,22 @@ pub struct Counts {
     /// Bytes written, by HPCG's model: twice per finer level of MG it says nnz where n is meant,
     /// which inflates the official GB/s by about 20 %.
     pub writes: PerOp,
+}
+
+/// The sizes of the levels of the global problem, finest first.
+pub fn level_sizes(finest: &Geometry) -> Vec<LevelSize> {
+    let mut geometry = finest.clone();
+    let mut sizes = Vec::with_capacity(LEVELS);
+    for l in 1..=LEVELS {
+        sizes.push(LevelSize {
+            rows: geometry.global_rows(),
+            nnz: geometry.global_nnz(),
+        });
+        if l < LEVELS {
+            geometry = geometry.coarser();
+        }
+    }
+    sizes
 }
 
 /// Ratings in GFLOP/s.
@@ -103,6 +122,7 @@ impl Counts {
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
+    use cubie_host::Grid;
 
     /// The run whose report is tests/data/HPCG-Benchmark_3.1_example.txt.
     #[test]

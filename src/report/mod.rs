@@ -6,6 +6,7 @@ pub mod json;
 pub mod log;
 pub mod number;
 mod own;
+pub mod plan;
 pub mod table;
 pub mod text;
 
