@@ -42,15 +42,15 @@ pub struct Cli {
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
     /// Rate this machine
-    Hpcg(HpcgFlags),
+    Hpcg(Box<HpcgFlags>),
     /// Tell the largest box for a share of the memory, what it needs and how long it takes; starts nothing
-    Plan(PlanFlags),
+    Plan(Box<PlanFlags>),
 }
 
 impl Cli {
     /// The command that was given; `hpcg` if none was.
     pub fn command(self) -> Command {
-        self.command.unwrap_or(Command::Hpcg(self.hpcg))
+        self.command.unwrap_or(Command::Hpcg(Box::new(self.hpcg)))
     }
 }
 

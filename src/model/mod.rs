@@ -127,8 +127,10 @@ mod tests {
     /// The run whose report is tests/data/HPCG-Benchmark_3.1_example.txt.
     #[test]
     fn the_counts_are_those_of_the_reference() {
-        let levels = [(65536, 1678840), (8192, 198904), (1024, 22264), (128, 2200)]
-            .map(|(rows, nnz)| LevelSize { rows, nnz });
+        let geometry = Grid::uniform([2, 1, 1], [32; 3]).geometry(0).unwrap();
+        let levels = level_sizes(&geometry);
+        let sizes = [(65536, 1678840), (8192, 198904), (1024, 22264), (128, 2200)];
+        assert_eq!(levels, sizes.map(|(rows, nnz)| LevelSize { rows, nnz }));
         let counts = Counts::new(&levels, 30, 50);
         for (op, flops) in Op::ALL
             .into_iter()
