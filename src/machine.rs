@@ -1,6 +1,6 @@
 //! What this host has: memory and threads.
 
-use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 /// Memory and threads of the host, as far as this process may use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,4 +42,15 @@ fn memory() -> Option<Memory> {
         },
         None => Memory { total, free },
     })
+}
+
+/// The name of the CPU, as far as the operating system tells.
+pub fn cpu_name() -> String {
+    let cpus = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
+    let brand = System::new_with_specifics(cpus)
+        .ok()
+        .and_then(|system| Some(system.cpus().first()?.brand().trim().to_owned()));
+    brand
+        .filter(|brand| !brand.is_empty())
+        .unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
 }

@@ -3,6 +3,7 @@
 mod document;
 pub mod file;
 pub mod json;
+pub mod kernels;
 pub mod log;
 pub mod number;
 mod own;
