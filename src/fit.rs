@@ -5,7 +5,7 @@ use cubie_host::{Geometry, Grid};
 use crate::device::Device;
 use crate::machine::Machine;
 use crate::model::{Need, largest_box, need};
-use crate::params::InputError;
+use crate::params::{Format, InputError};
 use crate::results::DeviceKind;
 use crate::{Error, Params, Precision};
 
@@ -16,6 +16,8 @@ pub struct Room {
     pub kind: DeviceKind,
     /// In which precision.
     pub precision: Precision,
+    /// How it stores matrices.
+    pub format: Format,
     /// Bytes that the device has; `None` if nothing tells.
     pub capacity: Option<u64>,
     /// The host.
@@ -33,6 +35,7 @@ impl Room {
         Ok(Self {
             kind: device.describe().kind,
             precision: device.precision(params.precision)?,
+            format: params.format,
             capacity: device.capacity(params),
             machine,
             ranks_here: 1,
@@ -41,7 +44,7 @@ impl Room {
 
     /// What a rank with this box needs.
     pub fn need(&self, geometry: &Geometry) -> Need {
-        need(geometry, self.kind, self.precision)
+        need(geometry, self.kind, self.precision, self.format)
     }
 
     /// Refuses a box that does not fit.

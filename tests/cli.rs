@@ -215,6 +215,19 @@ fn a_run_that_fails_its_checks_exits_with_1() {
 }
 
 #[test]
+fn validate_compares_every_kernel_in_every_precision() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = cubie(dir.path(), "validate --device cpu");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = String::from_utf8(output.stdout).unwrap();
+    for word in ["f64", "mixed", "f32", "SpMV", "SYMGS", "DDOT", "MG"] {
+        assert!(table.contains(word), "no {word} in {table}");
+    }
+    assert!(!table.contains("FAILED"), "{table}");
+    assert!(files(dir.path()).is_empty());
+}
+
+#[test]
 fn a_plan_starts_nothing_and_its_command_would_fit() {
     let dir = tempfile::tempdir().unwrap();
     let args = "plan --device cpu --fill 0.01 --device-memory 4 --bandwidth 100";

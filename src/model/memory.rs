@@ -7,6 +7,7 @@ use cubie_host::problem::LEVELS;
 use cubie_host::{Geometry, WIDTH};
 
 use crate::Precision;
+use crate::params::Format;
 use crate::results::DeviceKind;
 
 /// Bytes that one rank needs at its peak.
@@ -18,15 +19,15 @@ pub struct Need {
     pub device: u64,
 }
 
-/// What the device that computes in `precision` and the host need for a box.
-pub fn need(geometry: &Geometry, kind: DeviceKind, precision: Precision) -> Need {
+/// What the device that computes in `precision` from `format` and the host need for a box.
+pub fn need(geometry: &Geometry, kind: DeviceKind, precision: Precision, format: Format) -> Need {
     let levels = levels(geometry);
     let generated: u64 = levels.iter().map(generated).sum::<u64>() + 16 * levels[0].rows;
     // While the reference phases run, the backend of the optimised ones does not exist yet.
-    let reference = held(&levels, 8, 2) + cg_vectors(&levels, 8);
+    let reference = held(&levels, 8, ell28(8) + 2.0) + cg_vectors(&levels, 8);
     let orders: u64 = levels.iter().map(|level| 8 * level.rows).sum();
     let checks = 5 * 8 * levels[0].rows; // vectors that the checks hold on the host
-    let backend = backend(&levels, kind, precision);
+    let backend = backend(&levels, kind, precision, format);
     match kind {
         DeviceKind::Cpu => Need {
             host: generated + reference.max(orders + checks + backend),
@@ -34,7 +35,7 @@ pub fn need(geometry: &Geometry, kind: DeviceKind, precision: Precision) -> Need
         },
         DeviceKind::Gpu => Need {
             // The largest piece of the matrix is converted on the host before it is uploaded.
-            host: generated + reference.max(orders + checks + matrix(&levels[0], 8)),
+            host: generated + reference.max(orders + checks + by_row(&levels[0], ell28(8))),
             device: backend,
         },
     }
@@ -83,24 +84,46 @@ fn levels(finest: &Geometry) -> Vec<Level> {
         .collect()
 }
 
-/// Matrix values and columns, with values of `size` bytes.
-fn matrix(level: &Level, size: u64) -> u64 {
-    level.rows * WIDTH as u64 * (size + 4)
+/// Bytes of a row in ELLPACK-28 with values of `size` bytes.
+fn ell28(size: u64) -> f64 {
+    WIDTH as f64 * (size + 4) as f64
+}
+
+/// Bytes of a row in the backend's format.
+fn stored(kind: DeviceKind, format: Format, size: u64) -> f64 {
+    let value = size as f64;
+    match (kind, format) {
+        (DeviceKind::Gpu, _) => ell28(size) + value,
+        // The diagonal apart, and where it stands in its row.
+        (DeviceKind::Cpu, Format::Ell28) => ell28(size) + value + 1.0,
+        // 26 entries and the diagonal, again those of U in injected columns, 3.25 on average, and
+        // a byte for the lists of injected rows.
+        (DeviceKind::Cpu, Format::Split) => (26.0 + 3.25) * (value + 4.0) + value + 1.0,
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive, and far below 2^53"
+)]
+fn by_row(level: &Level, bytes: f64) -> u64 {
+    (level.rows as f64 * bytes) as u64
 }
 
 /// A level as generated: matrix, two bytes a row about it, f2c and the elements to send.
 fn generated(level: &Level) -> u64 {
-    matrix(level, 8) + 2 * level.rows + 4 * level.coarse_rows + 4 * (level.cols - level.rows)
+    by_row(level, ell28(8)) + 2 * level.rows + 4 * level.coarse_rows + 4 * (level.cols - level.rows)
 }
 
-/// All levels of a V-cycle with values of `size` bytes, `per_row` more bytes a row about the
-/// matrix, f2c, and the work vectors.
-fn held(levels: &[Level], size: u64, per_row: u64) -> u64 {
+/// All levels of a V-cycle with matrices of `row` bytes a row, f2c, and work vectors of `size`
+/// bytes an element.
+fn held(levels: &[Level], size: u64, row: f64) -> u64 {
     let held = levels.iter().enumerate().map(|(l, level)| {
         let work = levels
             .get(l + 1)
             .map_or(0, |coarse| size * (level.cols + 2 * coarse.cols));
-        matrix(level, size) + per_row * level.rows + 4 * level.coarse_rows + work
+        by_row(level, row) + 4 * level.coarse_rows + work
     });
     held.sum()
 }
@@ -110,20 +133,16 @@ fn cg_vectors(levels: &[Level], size: u64) -> u64 {
     6 * size * levels[0].cols
 }
 
-fn backend(levels: &[Level], kind: DeviceKind, precision: Precision) -> u64 {
-    // The CPU keeps the diagonal apart and remembers where it stands in its row.
-    let per_row = |size| match kind {
-        DeviceKind::Cpu => size + 1,
-        DeviceKind::Gpu => size,
-    };
-    let whole = |size| held(levels, size, per_row(size)) + cg_vectors(levels, size);
+fn backend(levels: &[Level], kind: DeviceKind, precision: Precision, format: Format) -> u64 {
+    let row = |size| stored(kind, format, size);
+    let whole = |size| held(levels, size, row(size)) + cg_vectors(levels, size);
     match precision {
         Precision::F64 | Precision::F32x2 => whole(8),
         Precision::F32 => whole(4),
         Precision::Mixed => {
-            let finest = matrix(&levels[0], 8) + per_row(8) * levels[0].rows;
-            let inner = held(levels, 4, per_row(4)) + 2 * 4 * levels[0].cols;
-            finest + cg_vectors(levels, 8) + inner
+            let outer = by_row(&levels[0], row(8)) + cg_vectors(levels, 8);
+            let inner = held(levels, 4, row(4)) + 2 * 4 * levels[0].cols;
+            outer + inner
         }
     }
 }
@@ -157,7 +176,7 @@ mod tests {
     #[test]
     fn narrower_numbers_need_less() {
         let geometry = Geometry::single([64; 3]).unwrap();
-        let device = |precision| need(&geometry, DeviceKind::Gpu, precision).device;
+        let device = |precision| need(&geometry, DeviceKind::Gpu, precision, Format::Ell28).device;
         assert!(device(Precision::F32) < device(Precision::F64));
         assert_eq!(device(Precision::F32x2), device(Precision::F64));
         assert!(device(Precision::Mixed) > device(Precision::F64));
