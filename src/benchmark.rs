@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cubie_host::{Geometry, Order, Ordered, Problem};
+use cubie_host::{Order, Ordered, Problem};
 
 use crate::backend::Backend;
 use crate::cg::{CgParams, Convergence};
@@ -11,13 +11,12 @@ use crate::device::{Device, Job};
 use crate::error::Error;
 use crate::meter::Work;
 use crate::mg::{Multigrid, System};
+use crate::model::level_sizes;
 use crate::params::Params;
 use crate::progress::Progress;
 use crate::real::Precision;
 use crate::reference;
-use crate::results::{
-    Checks, Layer, LevelSize, Memory, Optimised, Phase, Reference, Results, Sets, Times,
-};
+use crate::results::{Checks, Layer, Memory, Optimised, Phase, Reference, Results, Sets, Times};
 use crate::solver::{Orderings, Solver};
 use crate::validate::norms::norms;
 use crate::validate::problem::check_problem;
@@ -89,7 +88,7 @@ pub fn run(
         local: geometry.n.map(|n| n as u64),
         global: geometry.gn,
         layers: layers(params),
-        levels: level_sizes(&geometry, problem.levels.len()),
+        levels: level_sizes(&geometry),
         memory: memory(
             &device,
             params,
@@ -314,21 +313,6 @@ impl Phases<'_> {
     /// Seconds of the last phase.
     fn last(&self) -> f64 {
         self.done.last().map_or(0.0, |phase| phase.seconds)
-    }
-}
-
-fn level_sizes(geometry: &Geometry, levels: usize) -> Vec<LevelSize> {
-    let mut geometry = geometry.clone();
-    let mut sizes = Vec::new();
-    loop {
-        sizes.push(LevelSize {
-            rows: geometry.global_rows(),
-            nnz: geometry.global_nnz(),
-        });
-        if sizes.len() == levels {
-            return sizes;
-        }
-        geometry = geometry.coarser();
     }
 }
 

@@ -5,6 +5,7 @@ use cubie_host::Ordered;
 use crate::backend::Backend;
 use crate::cpu::Cpu;
 use crate::error::Error;
+use crate::machine::{self, Machine};
 use crate::mg::{Mixed, Multigrid, System};
 use crate::params::{DeviceChoice, Format, Params};
 use crate::real::Precision;
@@ -54,7 +55,10 @@ impl Device {
     /// # Errors
     /// If the device cannot; the message says what it can.
     pub fn precision(&self, asked: Option<Precision>) -> Result<Precision, Error> {
-        Ok(asked.unwrap_or(Precision::F64))
+        match asked {
+            Some(Precision::F32x2) => Err(cannot_do_pairs()),
+            asked => Ok(asked.unwrap_or(Precision::F64)),
+        }
     }
 
     /// What the user should know about the choice.
@@ -66,7 +70,7 @@ impl Device {
     pub fn describe(&self) -> results::Device {
         results::Device {
             kind: DeviceKind::Cpu,
-            name: "cpu".into(),
+            name: machine::cpu_name(),
             driver: String::new(),
             backend: "threads".into(),
         }
@@ -85,7 +89,8 @@ impl Device {
     }
     /// Bytes of memory, if known.
     pub fn capacity(&self, params: &Params) -> Option<u64> {
-        params.device_memory
+        let host = || Machine::here().memory.map(|memory| memory.total);
+        params.device_memory.or_else(host)
     }
 
     /// Uploads the levels in `precision` and does the job with them.
@@ -111,12 +116,17 @@ impl Device {
                 let system = Mixed::new(&mut outer, inner, levels)?;
                 job.run(outer, system)
             }
-            (Self::Cpu { .. }, Precision::F32x2) => Err(Error::Precision {
-                device: "the CPU".into(),
-                precision,
-                able: "f64, mixed, f32".into(),
-            }),
+            (Self::Cpu { .. }, Precision::F32x2) => Err(cannot_do_pairs()),
         }
+    }
+}
+
+/// Pairs are for GPUs that have no f64.
+fn cannot_do_pairs() -> Error {
+    Error::Precision {
+        device: "the CPU".into(),
+        precision: Precision::F32x2,
+        able: "f64, mixed, f32".into(),
     }
 }
 

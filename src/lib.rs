@@ -7,13 +7,17 @@
 pub mod backend;
 pub mod benchmark;
 pub mod cg;
+pub mod cli;
 pub mod cpu;
 pub mod device;
 pub mod error;
+pub mod fit;
+pub mod machine;
 pub mod meter;
 pub mod mg;
 pub mod model;
 pub mod params;
+pub mod plan;
 pub mod progress;
 pub mod real;
 pub mod reference;

@@ -1,2 +1,152 @@
-//! cubie
-fn main() {}
+//! cubie: the command line of the library; the only place that prints results or exits.
+#![expect(clippy::print_stderr, reason = "this is where errors are printed")]
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use clap::Parser;
+use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags};
+use cubie::device::Device;
+use cubie::fit::Room;
+use cubie::machine::Machine;
+use cubie::plan::Plan;
+use cubie::progress::{Bars, Silent};
+use cubie::validate::kernels::check_kernels;
+use cubie::{Params, Precision, Progress, Results, benchmark, report};
+
+/// Ran, but failed its checks.
+const FAILED: u8 = 1;
+/// Could not run. Clap exits with the same code.
+const COULD_NOT_RUN: u8 = 2;
+/// Interrupted twice.
+const INTERRUPTED: i32 = 130;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command() {
+        Command::Hpcg(flags) => hpcg(&flags),
+        Command::Validate(flags) => validate(&flags),
+        Command::Plan(flags) => plan(&flags),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(COULD_NOT_RUN)
+    })
+}
+
+fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
+    let params = check(flags)?;
+    let outputs = flags.outputs();
+    outputs.probe()?;
+
+    let mut progress: Box<dyn Progress> = if outputs.quiet {
+        Box::new(Silent)
+    } else {
+        Box::new(Bars::new())
+    };
+    let stop = stop_on_interrupt()?;
+    let results = benchmark::run(&params, progress.as_mut(), &stop)?;
+    deliver(&results, outputs)?;
+    Ok(if results.is_valid() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
+    })
+}
+
+/// The flags, checked against what this machine and its device can hold.
+fn check(flags: &HpcgFlags) -> anyhow::Result<Params> {
+    let machine = Machine::here();
+    let mut params = flags.check(1, &machine, Path::new("."))?;
+    let device = Device::open(&params)?;
+    let room = Room::of(&device, &params, machine)?;
+    if let Some(share) = flags.fill() {
+        params.grid = room.fill(share, params.grid.np)?;
+    }
+    room.check(&params.grid.geometry(0).map_err(cubie::Error::from)?)?;
+    Ok(params)
+}
+
+/// A flag that the first Ctrl-C raises; the second ends the program.
+fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if raised.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
+        }
+        eprintln!("stopping after the current set, with a report; press Ctrl-C again to stop now");
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(stop)
+}
+
+/// Writes the report, the log and the JSON, and prints the table.
+fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
+    let written = report::write(results, &outputs.output);
+    let table = if outputs.quiet {
+        report::table::line(results)
+    } else {
+        report::table::table(results, written.as_deref().ok())
+    };
+    if outputs.json_on_stdout() {
+        eprint!("{table}");
+        print(&report::json::text(results))?;
+    } else {
+        print(&table)?;
+    }
+    if let Some(path) = outputs.json_file() {
+        report::file::write(path, &report::json::text(results))?;
+    }
+    written?;
+    Ok(())
+}
+
+/// The box of `cubie validate`: sides that differ, and coarse levels that are odd.
+const VALIDATED_BOX: [usize; 3] = [32, 24, 40];
+
+fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
+    let params = flags.params(&Machine::here(), Vec::new());
+    let device = Device::open(&params)?;
+    let precisions = match params.precision {
+        Some(asked) => vec![device.precision(Some(asked))?],
+        None => Precision::ALL
+            .into_iter()
+            .filter(|&precision| device.precision(Some(precision)).is_ok())
+            .collect(),
+    };
+    let described = device.describe();
+    print(&format!("{} ({})\n", described.name, described.backend))?;
+    let mut failed = false;
+    for precision in precisions {
+        let checks = check_kernels(&device, precision, &params.order, VALIDATED_BOX)?;
+        failed |= checks.iter().any(|check| !check.passed());
+        print(&report::kernels::table(precision, &checks))?;
+    }
+    Ok(if failed {
+        ExitCode::from(FAILED)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn plan(flags: &PlanFlags) -> anyhow::Result<ExitCode> {
+    let machine = Machine::here();
+    let params = flags.device.params(&machine, Vec::new());
+    let plan = Plan::new(&params, machine, &flags.request())?;
+    print(&report::plan::text(&plan))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints to the standard output; a reader that has seen enough is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
+            Err(why).context("cannot write to the standard output")
+        }
+        _ => Ok(()),
+    }
+}

@@ -8,6 +8,7 @@ use std::fmt;
 use crate::Precision;
 use crate::meter::{Op, PerOp};
 use crate::model::{Counts, Rating};
+use crate::report::number::percent;
 
 /// Least seconds of timed sets in an official run.
 pub const OFFICIAL_SECONDS: f64 = 1800.0;
@@ -299,6 +300,11 @@ impl Results {
         self.times.total + self.sets.count as f64 * preparation / 10.0
     }
 
+    /// When the run began, as ISO 8601 has it, to the second.
+    pub fn start(&self) -> String {
+        self.started.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+    }
+
     /// The ratings in GFLOP/s.
     pub fn rating(&self) -> Rating {
         let gflop = self.counts().flops.sum() / 1e9;
@@ -399,7 +405,7 @@ impl Results {
         }
         if self.times.total < OFFICIAL_SECONDS {
             reasons.push(format!(
-                "the timed sets took {:.1} s, less than {OFFICIAL_SECONDS} s",
+                "the timed sets took {:.1} s; {OFFICIAL_SECONDS} s are needed",
                 self.times.total
             ));
         }
@@ -408,9 +414,8 @@ impl Results {
                 "the size of the device's memory is unknown, so nobody can tell whether the data fill a quarter of it; state it with --device-memory".into(),
             ),
             Some(fill) if fill < OFFICIAL_FILL => reasons.push(format!(
-                "the data fill {:.1} % of the device's memory, less than {} %",
-                100.0 * fill,
-                100.0 * OFFICIAL_FILL
+                "the data fill {} of the device's memory; a quarter is needed",
+                percent(fill)
             )),
             Some(_) => {}
         }

@@ -43,6 +43,12 @@ pub enum InputError {
         /// The grid that they would get.
         fits: [usize; 3],
     },
+    /// A value is given by its place and by its flag.
+    #[error("{name} is given twice: as a number by its place and as a flag; leave one out")]
+    GivenTwice {
+        /// The flag.
+        name: &'static str,
+    },
     /// Some of the three sides of the grid of ranks are missing.
     #[error("give all of --npx, --npy and --npz, or none of them")]
     GridIncomplete,

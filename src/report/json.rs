@@ -14,7 +14,7 @@ pub fn json(results: &Results) -> Value {
     let checks = &results.checks;
     json!({
         "cubie": env!("CARGO_PKG_VERSION"),
-        "started": results.started.to_string(),
+        "started": results.start(),
         "valid": results.is_valid(),
         "not_valid_because": results.not_valid_because(),
         "official": results.is_official(),

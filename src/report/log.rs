@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-use super::number::g;
+use super::number::{counted, g};
 use crate::Results;
 
 /// The log's file name.
@@ -18,12 +18,12 @@ pub fn file_name(results: &Results) -> String {
 pub fn log(results: &Results) -> String {
     let mut log = Log::default();
     log.line(format_args!(
-        "cubie {} on {} ({}), {} ranks with {} threads each, {}, {}, {}",
+        "cubie {} on {} ({}), {} with {} each, {}, {}, {}",
         env!("CARGO_PKG_VERSION"),
         results.device.name,
         results.device.backend,
-        results.ranks,
-        results.threads,
+        counted(results.ranks, "rank"),
+        counted(results.threads, "thread"),
         results.precision,
         results.order,
         results.format

@@ -3,9 +3,11 @@
 mod document;
 pub mod file;
 pub mod json;
+pub mod kernels;
 pub mod log;
 pub mod number;
 mod own;
+pub mod plan;
 pub mod table;
 pub mod text;
 

@@ -48,6 +48,22 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.decimals$} {}", units[unit])
 }
 
+/// A share in per cent, with one decimal.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if 0.0 < percent && percent < 0.1 {
+        "less than 0.1 %".into()
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+/// `1 rank`, `2 ranks`.
+pub fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +106,14 @@ mod tests {
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(3 << 30), "3.0 GiB");
         assert_eq!(bytes(700 << 20), "700 MiB");
+    }
+
+    #[test]
+    fn shares_and_counts_read_well() {
+        assert_eq!(percent(0.25), "25.0 %");
+        assert_eq!(percent(0.0001), "less than 0.1 %");
+        assert_eq!(percent(0.0), "0.0 %");
+        assert_eq!(counted(1, "rank"), "1 rank");
+        assert_eq!(counted(2, "rank"), "2 ranks");
     }
 }

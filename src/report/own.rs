@@ -28,7 +28,7 @@ fn run(doc: &mut Document, results: &Results) {
         .add("Device memory allocated (bytes)", &results.memory.device);
     let mut run = doc.group("Run Information");
     run.add("cubie version", env!("CARGO_PKG_VERSION"))
-        .add("Started", &*results.started.to_string())
+        .add("Started", &*results.start())
         .add("Precision", results.precision.name())
         .add("Order", &*results.order)
         .add("Format", &*results.format)

@@ -3,12 +3,12 @@
 use std::fmt::{Display, Write};
 use std::path::Path;
 
-use super::number::{bytes, g};
+use super::number::{bytes, counted, g, percent};
 use crate::Op;
 use crate::results::Results;
 
 /// What a run found out, in a few lines; `report` is where the whole report is.
-pub fn table(results: &Results, report: &Path) -> String {
+pub fn table(results: &Results, report: Option<&Path>) -> String {
     let mut table = Table::default();
     let device = &results.device;
     table.row(
@@ -39,8 +39,32 @@ pub fn table(results: &Results, report: &Path) -> String {
     checks(&mut table, results);
     operations(&mut table, results);
     rating(&mut table, results);
-    table.row("report", report.display());
+    if let Some(report) = report {
+        table.row("report", report.display());
+    }
     table.0
+}
+
+/// What a run found out, in one line.
+pub fn line(results: &Results) -> String {
+    let device = &results.device;
+    format!(
+        "{} GFLOP/s, {} ({}, {}, {} on {})\n",
+        g(results.rating().official),
+        status(results),
+        results.precision,
+        results.order,
+        results.format,
+        device.name
+    )
+}
+
+fn status(results: &Results) -> &'static str {
+    match (results.is_official(), results.is_valid()) {
+        (true, _) => "valid and official",
+        (false, true) => "valid, not official",
+        (false, false) => "NOT VALID",
+    }
 }
 
 #[derive(Default)]
@@ -57,11 +81,6 @@ impl Table {
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
-
 fn memory(results: &Results) -> String {
     let memory = &results.memory;
     let mut text = format!("{} on the host", bytes(memory.host));
@@ -69,7 +88,7 @@ fn memory(results: &Results) -> String {
         text += &format!(", {} on the device", bytes(memory.device));
     }
     if let Some(fill) = results.fill() {
-        text += &format!(" ({:.1} % of its memory)", 100.0 * fill);
+        text += &format!(" ({} of its memory)", percent(fill));
     }
     text
 }
@@ -159,11 +178,7 @@ fn operations(table: &mut Table, results: &Results) {
 }
 
 fn rating(table: &mut Table, results: &Results) {
-    let status = match (results.is_official(), results.is_valid()) {
-        (true, _) => "valid and official",
-        (false, true) => "valid, not official",
-        (false, false) => "NOT VALID",
-    };
+    let status = status(results);
     table.row(
         "rating",
         format_args!("{} GFLOP/s, {status}", g(results.rating().official)),

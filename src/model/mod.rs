@@ -4,9 +4,16 @@
 //! flops, for SpMV (I + S)·2·nnz, and for MG 10·I·nnz on each level but the coarsest, which has
 //! 4·I·nnz (HPCG: the models in `ReportResults`).
 
+mod memory;
+
+use cubie_host::Geometry;
+use cubie_host::problem::LEVELS;
+
 use crate::Op;
+
 use crate::meter::PerOp;
 use crate::results::LevelSize;
+pub use memory::{Need, largest_box, need};
 
 /// Bytes of a double.
 const F64: f64 = 8.0;
@@ -23,6 +30,22 @@ pub struct Counts {
     /// Bytes written, by HPCG's model: twice per finer level of MG it says nnz where n is meant,
     /// which inflates the official GB/s by about 20 %.
     pub writes: PerOp,
+}
+
+/// The sizes of the levels of the global problem, finest first.
+pub fn level_sizes(finest: &Geometry) -> Vec<LevelSize> {
+    let mut geometry = finest.clone();
+    let mut sizes = Vec::with_capacity(LEVELS);
+    for l in 1..=LEVELS {
+        sizes.push(LevelSize {
+            rows: geometry.global_rows(),
+            nnz: geometry.global_nnz(),
+        });
+        if l < LEVELS {
+            geometry = geometry.coarser();
+        }
+    }
+    sizes
 }
 
 /// Ratings in GFLOP/s.
@@ -92,5 +115,33 @@ impl Counts {
                 mg[2],
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+    use cubie_host::Grid;
+
+    /// The run whose report is tests/data/HPCG-Benchmark_3.1_example.txt.
+    #[test]
+    fn the_counts_are_those_of_the_reference() {
+        let geometry = Grid::uniform([2, 1, 1], [32; 3]).geometry(0).unwrap();
+        let levels = level_sizes(&geometry);
+        let sizes = [(65536, 1678840), (8192, 198904), (1024, 22264), (128, 2200)];
+        assert_eq!(levels, sizes.map(|(rows, nnz)| LevelSize { rows, nnz }));
+        let counts = Counts::new(&levels, 30, 50);
+        for (op, flops) in Op::ALL
+            .into_iter()
+            .zip([5.93756e8, 5.93756e8, 5.13725e9, 2.85133e10])
+        {
+            assert_relative_eq!(counts.flops[op], flops, max_relative = 1e-5);
+        }
+        assert_relative_eq!(counts.flops.sum(), 3.48381e10, max_relative = 1e-5);
+        let seconds = 18.7011;
+        let gbytes = |bytes: PerOp| bytes.sum() / seconds / 1e9;
+        assert_relative_eq!(gbytes(counts.reads), 11.4912, max_relative = 1e-5);
+        assert_relative_eq!(gbytes(counts.writes), 2.65631, max_relative = 1e-5);
     }
 }

@@ -1,0 +1,99 @@
+//! Whether a run fits into memory, and the largest one that fills a share of it.
+
+use cubie_host::{Geometry, Grid};
+
+use crate::device::Device;
+use crate::machine::Machine;
+use crate::model::{Need, largest_box, need};
+use crate::params::{Format, InputError};
+use crate::results::DeviceKind;
+use crate::{Error, Params, Precision};
+
+/// The memory that a run may use: of the device that computes, and of its host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room {
+    /// What computes.
+    pub kind: DeviceKind,
+    /// In which precision.
+    pub precision: Precision,
+    /// How it stores matrices.
+    pub format: Format,
+    /// Bytes that the device has; `None` if nothing tells.
+    pub capacity: Option<u64>,
+    /// The host.
+    pub machine: Machine,
+    /// Ranks that share the host.
+    pub ranks_here: u64,
+}
+
+impl Room {
+    /// The room on the device that the parameters choose, for a rank that has the host to itself.
+    ///
+    /// # Errors
+    /// If the device cannot compute in the precision asked for.
+    pub fn of(device: &Device, params: &Params, machine: Machine) -> Result<Self, Error> {
+        Ok(Self {
+            kind: device.describe().kind,
+            precision: device.precision(params.precision)?,
+            format: params.format,
+            capacity: device.capacity(params),
+            machine,
+            ranks_here: 1,
+        })
+    }
+
+    /// What a rank with this box needs.
+    pub fn need(&self, geometry: &Geometry) -> Need {
+        need(geometry, self.kind, self.precision, self.format)
+    }
+
+    /// Refuses a box that does not fit.
+    ///
+    /// # Errors
+    /// [`Error::HostMemory`] or [`Error::DeviceMemory`] with what is needed and what there is.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), Error> {
+        let need = self.need(geometry);
+        let needed = need.host * self.ranks_here;
+        if let Some(memory) = self.machine.memory
+            && needed > memory.free
+        {
+            return Err(Error::HostMemory {
+                needed,
+                free: memory.free,
+            });
+        }
+        match self.capacity {
+            Some(memory) if self.kind == DeviceKind::Gpu && need.device > memory => {
+                Err(Error::DeviceMemory {
+                    needed: need.device,
+                    memory,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The largest box whose data fill at most `share` of the device's memory.
+    ///
+    /// # Errors
+    /// If the memory is unknown, or not even the least box fits.
+    pub fn fill(&self, share: f64, np: [usize; 3]) -> Result<Grid, InputError> {
+        let capacity = self.capacity.ok_or(InputError::FillOfUnknown)?;
+        let limit = share * capacity as f64;
+        let fits = |n| {
+            let Ok(geometry) = Grid::uniform(np, n).geometry(0) else {
+                return false;
+            };
+            let need = self.need(&geometry);
+            let bytes = match self.kind {
+                DeviceKind::Cpu => need.host * self.ranks_here,
+                DeviceKind::Gpu => need.device,
+            };
+            bytes as f64 <= limit
+        };
+        let n = largest_box(fits).ok_or_else(|| InputError::FillTooSmall {
+            percent: crate::report::number::g(100.0 * share),
+        })?;
+        Ok(Grid::uniform(np, n))
+    }
+}

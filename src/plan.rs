@@ -1,0 +1,176 @@
+//! What a run would need, told without starting it.
+//!
+//! An iteration takes as long as its bytes need through memory: bytes / bandwidth.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use cubie_host::Grid;
+use rayon::prelude::*;
+
+use crate::device::Device;
+use crate::fit::Room;
+use crate::machine::Machine;
+use crate::model::{Counts, Need, level_sizes};
+use crate::params::Sizes;
+use crate::results::DeviceKind;
+use crate::{Error, Params, Precision, results};
+
+/// GB/s that a GPU is assumed to have where nobody says better.
+const ASSUMED_GPU_BANDWIDTH: f64 = 300.0;
+/// Iterations' worth of work on the device before the timed sets: checks, warm-up and one CG.
+const CHECK_ITERATIONS: f64 = 90.0;
+/// Iterations' worth of work of the sequential reference.
+const REFERENCE_ITERATIONS: f64 = 60.0;
+/// The share of a thread's bandwidth that the sequential reference reaches.
+const REFERENCE_EFFICIENCY: f64 = 0.5;
+
+/// What is to be planned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// Share of the device's memory to fill.
+    pub fill: f64,
+    /// Ranks, one a device.
+    pub ranks: usize,
+    /// Seconds that the timed sets shall take.
+    pub seconds: u64,
+    /// GB/s through the device's memory, if the user knows.
+    pub bandwidth: Option<f64>,
+}
+
+/// A run that fills a share of the memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The device.
+    pub device: results::Device,
+    /// The precision.
+    pub precision: Precision,
+    /// The ranks and their boxes.
+    pub grid: Grid,
+    /// Rows of the global problem.
+    pub rows: u64,
+    /// Nonzeros of the global problem.
+    pub nnz: u64,
+    /// Bytes that each rank needs.
+    pub need: Need,
+    /// Bytes of memory that each rank's device has.
+    pub capacity: u64,
+    /// Bytes free on this host, if known.
+    pub host_free: Option<u64>,
+    /// GB/s through the memory of the device.
+    pub bandwidth: f64,
+    /// Where the bandwidth is from.
+    pub bandwidth_is: BandwidthIs,
+    /// Flops that one iteration of all ranks earns.
+    pub flops: f64,
+    /// Seconds that one iteration takes.
+    pub iteration: f64,
+    /// Seconds before the timed sets.
+    pub before: f64,
+    /// Seconds of timed sets: as asked for, but at least one set.
+    pub timed: f64,
+}
+
+/// Where a bandwidth is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BandwidthIs {
+    /// The user's word.
+    Given,
+    /// A short measurement, just now.
+    Measured,
+    /// A guess.
+    Assumed,
+}
+
+impl Plan {
+    /// Plans a run on devices like the one that the parameters choose.
+    ///
+    /// # Errors
+    /// If there is no such device, its memory is unknown, or nothing fits.
+    pub fn new(params: &Params, machine: Machine, request: &Request) -> Result<Self, Error> {
+        let Request {
+            fill,
+            ranks,
+            seconds,
+            bandwidth,
+        } = *request;
+        let device = Device::open(params)?;
+        let precision = device.precision(params.precision)?;
+        let room = Room::of(&device, params, machine)?;
+        let least = Sizes {
+            n: [Some(16); 3],
+            ..Sizes::default()
+        };
+        let np = least.grid(ranks)?.np;
+        let grid = room.fill(fill, np)?;
+        // The rank with the most neighbours has the largest halo; the middle one is among them.
+        let middle = [0, 1, 2].map(|a| np[a] / 2);
+        let geometry = grid.geometry((middle[2] * np[1] + middle[1]) * np[0] + middle[0])?;
+
+        let one_thread = measure(1);
+        let (bandwidth, bandwidth_is) = match (bandwidth, room.kind) {
+            (Some(given), _) => (given, BandwidthIs::Given),
+            (None, DeviceKind::Cpu) => (measure(params.threads), BandwidthIs::Measured),
+            (None, DeviceKind::Gpu) => (ASSUMED_GPU_BANDWIDTH, BandwidthIs::Assumed),
+        };
+        let counts = Counts::new(&level_sizes(&geometry), 1, 1);
+        let gbytes = counts.reads.sum() / 1e9 / ranks as f64;
+        // A value and its column take 12 bytes, or 8 with single-precision values.
+        let narrower = match precision {
+            Precision::F64 | Precision::F32x2 => 1.0,
+            Precision::Mixed | Precision::F32 => 8.0 / 12.0,
+        };
+        let iteration = narrower * gbytes / bandwidth;
+        let reference = REFERENCE_ITERATIONS * gbytes / (one_thread * REFERENCE_EFFICIENCY);
+        Ok(Self {
+            device: device.describe(),
+            precision,
+            rows: geometry.global_rows(),
+            nnz: geometry.global_nnz(),
+            need: room.need(&geometry),
+            capacity: room.capacity.unwrap_or_default(),
+            host_free: machine.memory.map(|memory| memory.free),
+            grid,
+            bandwidth,
+            bandwidth_is,
+            flops: counts.flops.sum(),
+            iteration,
+            before: reference + CHECK_ITERATIONS * iteration,
+            timed: (seconds as f64).max(50.0 * iteration),
+        })
+    }
+
+    /// The rating to expect in GFLOP/s, the preparation left out.
+    pub fn gflops(&self) -> f64 {
+        self.flops / self.iteration / 1e9
+    }
+}
+
+/// GB/s that so many threads read from memory: the best of three sums over 256 MiB.
+fn measure(threads: usize) -> f64 {
+    const LEN: usize = 32 << 20;
+    const BLOCK: usize = 1 << 16;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let values = vec![1.0f64; LEN];
+    let sum = || -> f64 {
+        let block = |block: &[f64]| {
+            let lanes = block.chunks_exact(8).fold([0.0; 8], |mut sums, chunk| {
+                sums.iter_mut().zip(chunk).for_each(|(sum, v)| *sum += v);
+                sums
+            });
+            lanes.iter().sum::<f64>()
+        };
+        values.par_chunks(BLOCK).map(block).sum()
+    };
+    let timed_sum = || {
+        let start = Instant::now();
+        // Without threads of its own the sum runs on those that rayon has.
+        match &pool {
+            Ok(pool) => black_box(pool.install(sum)),
+            Err(_) => black_box(sum()),
+        };
+        start.elapsed().as_secs_f64()
+    };
+    let best = (0..3).map(|_| timed_sum()).fold(f64::INFINITY, f64::min);
+    (LEN * size_of::<f64>()) as f64 / best / 1e9
+}
