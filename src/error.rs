@@ -71,4 +71,7 @@ pub enum Error {
         /// What the system says.
         why: io::Error,
     },
+    /// A GPU cannot do what was asked for, or failed.
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::GpuError),
 }

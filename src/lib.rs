@@ -10,6 +10,7 @@ pub mod cg;
 pub mod cpu;
 pub mod device;
 pub mod error;
+pub mod gpu;
 pub mod meter;
 pub mod mg;
 pub mod model;
