@@ -21,6 +21,10 @@ const SCALARS: u32 = 1 << 16;
 /// Workgroups of the first stage of a dot product at most; the second stage adds their sums.
 const PARTIALS: usize = 1024;
 
+/// Elements that a thread of a dot product adds up at least: what a workgroup's tree and its
+/// barriers cost is then small beside them.
+const ELEMENTS: usize = 8;
+
 /// A GPU computing in one arithmetic.
 pub struct Gpu {
     device: Device,
@@ -257,7 +261,8 @@ impl Backend for Gpu {
     fn dot(&mut self, x: &GpuVector, y: &GpuVector) -> GpuScalar {
         assert_eq!(x.len, y.len);
         let slot = self.new_scalar();
-        let groups = x.len.div_ceil(WORKGROUP as usize).clamp(1, PARTIALS);
+        let threads = x.len.div_ceil(ELEMENTS);
+        let groups = threads.div_ceil(WORKGROUP as usize).clamp(1, PARTIALS);
         let buffers = [&x.buffer, &y.buffer, &self.partials];
         let vectors = if x.buffer.id == y.buffer.id { 1 } else { 2 };
         let bytes = vectors * x.len as u64 * self.arithmetic().bytes();

@@ -6,13 +6,17 @@ use std::time::Instant;
 use crate::meter::{Op, PerOp, Work};
 
 use super::GpuError;
+use super::commands::Commands;
 use super::device::Device;
 
 /// Bytes of a timestamp.
-const TIMESTAMP: u64 = 8;
+const TIMESTAMP: usize = size_of::<u64>();
 
 /// Timestamps that a query set holds: the most that wgpu allows.
 const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
+
+/// Bytes of the timestamps of a full query set.
+const SET_BYTES: usize = QUERIES as usize * TIMESTAMP;
 
 /// The clock of one device.
 pub(super) struct Clock {
@@ -114,6 +118,39 @@ impl Clock {
         Some((stamps.sets[set].clone(), first))
     }
 
+    /// Timestamps written since the last reading.
+    fn timestamps(&self) -> usize {
+        match &self.source {
+            Source::Device(stamps) => 2 * stamps.passes.len(),
+            Source::Host(_) => 0,
+        }
+    }
+
+    /// The query sets that hold the first `count` timestamps, with how many each of them holds.
+    fn query_sets(&self, count: usize) -> Vec<(wgpu::QuerySet, u32)> {
+        let Source::Device(stamps) = &self.source else {
+            return Vec::new();
+        };
+        let counts = (0..count)
+            .step_by(QUERIES as usize)
+            .map(|first| u32::try_from(count - first).map_or(QUERIES, |left| left.min(QUERIES)));
+        stamps.sets.iter().cloned().zip(counts).collect()
+    }
+
+    /// The work since the last call, the device being idle after work for `op`; `ticks` are its
+    /// timestamps, if it has any.
+    fn take(&mut self, op: Option<Op>, ticks: &[u64]) -> Work {
+        if self.is_calibrating() {
+            self.lap(op);
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        let seconds = match &mut self.source {
+            Source::Device(stamps) => stamps.seconds(ticks),
+            Source::Host(watch) => watch.seconds(&bytes),
+        };
+        Work { seconds, bytes }
+    }
+
     /// Whether each operation is to be waited for.
     pub(super) fn is_calibrating(&self) -> bool {
         matches!(&self.source, Source::Host(watch) if watch.is_calibrating())
@@ -169,69 +206,6 @@ fn query_set(device: &wgpu::Device) -> wgpu::QuerySet {
     })
 }
 
-impl Device {
-    /// Waits until the device is idle; returns the work since the last call.
-    pub(super) fn finish(&self) -> Result<Work, GpuError> {
-        let resolved = self.commands(|commands| {
-            commands.encoder();
-            match &commands.clock.source {
-                Source::Device(stamps) => stamps.passes.len(),
-                Source::Host(_) => 0,
-            }
-        });
-        let ticks = if resolved > 0 {
-            self.read_timestamps(2 * resolved as u64)?
-        } else {
-            self.commands(super::commands::Commands::submit);
-            self.wait()?;
-            Vec::new()
-        };
-        Ok(self.commands(|commands| {
-            let op = commands.op();
-            let clock = &mut commands.clock;
-            if clock.is_calibrating() {
-                clock.lap(op);
-            }
-            let bytes = std::mem::take(&mut clock.bytes);
-            let seconds = match &mut clock.source {
-                Source::Device(stamps) => stamps.seconds(&ticks),
-                Source::Host(watch) => watch.seconds(&bytes),
-            };
-            Work { seconds, bytes }
-        }))
-    }
-
-    /// Reads the first `count` timestamps.
-    fn read_timestamps(&self, count: u64) -> Result<Vec<u64>, GpuError> {
-        let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
-        let resolved = self.buffer("timestamps", count * TIMESTAMP, usage, false)?;
-        self.commands(|commands| {
-            let Source::Device(stamps) = &commands.clock.source else {
-                return;
-            };
-            let sets = stamps.sets.clone();
-            let mut first = 0;
-            for set in sets {
-                let queries = u32::try_from(count - first).unwrap_or(QUERIES).min(QUERIES);
-                if queries == 0 {
-                    break;
-                }
-                let at = first * TIMESTAMP;
-                commands
-                    .encoder()
-                    .resolve_query_set(&set, 0..queries, &resolved.raw, at);
-                first += u64::from(queries);
-            }
-        });
-        let bytes = self.read(&[(&resolved.raw, 0, count * TIMESTAMP)])?;
-        let ticks = bytes
-            .chunks_exact(8)
-            .map(bytemuck::pod_read_unaligned)
-            .collect();
-        Ok(ticks)
-    }
-}
-
 impl Timestamps {
     /// Sums the passes' times, and begins anew.
     #[expect(
@@ -244,5 +218,37 @@ impl Timestamps {
             seconds[op] += ticks[1].saturating_sub(ticks[0]) as f64 * self.period;
         }
         seconds
+    }
+}
+
+impl Device {
+    /// Waits until the device is idle; returns the work since the last call.
+    pub(super) fn finish(&self) -> Result<Work, GpuError> {
+        let count = self.commands(|commands| commands.clock.timestamps());
+        let ticks = if count > 0 {
+            let bytes = (count * TIMESTAMP) as u64;
+            let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
+            let resolved = self.buffer("timestamps", bytes, usage, false)?;
+            self.commands(|commands| {
+                let sets = commands.clock.query_sets(count);
+                for (at, (set, count)) in (0..).step_by(SET_BYTES).zip(sets) {
+                    let encoder = commands.encoder();
+                    encoder.resolve_query_set(&set, 0..count, &resolved.raw, at);
+                }
+            });
+            let bytes = self.read(&[(&resolved.raw, 0, bytes)])?;
+            bytes
+                .chunks_exact(TIMESTAMP)
+                .map(bytemuck::pod_read_unaligned)
+                .collect()
+        } else {
+            self.commands(Commands::submit);
+            self.wait()?;
+            Vec::new()
+        };
+        Ok(self.commands(|commands| {
+            let op = commands.op();
+            commands.clock.take(op, &ticks)
+        }))
     }
 }

@@ -74,6 +74,11 @@ impl Commands {
         }
     }
 
+    /// Bytes of device memory that the queue takes.
+    pub(super) fn allocated(&self) -> u64 {
+        self.params.size()
+    }
+
     /// Forgets bind groups of buffers that are gone.
     pub(super) fn forget(&mut self, gone: &mut Vec<u64>) {
         if !gone.is_empty() {

@@ -81,13 +81,15 @@ impl Adapter {
         let note = failure.clone();
         raw.set_device_lost_callback(move |_, reason| note_failure(&note, &reason));
         let commands = Commands::new(&raw, &queue, self.timestamps);
+        let memory = Memory::default();
+        memory.bytes.set(commands.allocated());
         Ok(Device(Rc::new(Open {
             adapter: self.clone(),
             raw,
             queue,
             limit,
             commands: commands.into(),
-            memory: Rc::default(),
+            memory: memory.into(),
             failure,
         })))
     }
@@ -238,7 +240,7 @@ impl Device {
         }
     }
 
-    /// A buffer that was created mapped, for writing.
+    /// A buffer that was created mapped, to be written.
     pub(super) fn mapped(&self, buffer: &Buffer) -> Result<wgpu::BufferViewMut, GpuError> {
         let view = buffer.raw.get_mapped_range_mut(..);
         view.map_err(|error| self.failed(&error))

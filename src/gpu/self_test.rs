@@ -38,8 +38,7 @@ impl Gpu {
             for (k, (what, truth, bound)) in checks.into_iter().enumerate() {
                 let got = results[k * N + i];
                 let error = (got - truth).abs();
-                // Written so that NaN fails.
-                if !(error <= bound * f32x2::EPSILON) {
+                if error.is_nan() || error > bound * f32x2::EPSILON {
                     return Err(GpuError::SelfTest {
                         device: self.device().adapter().name.clone(),
                         what: format!("{what} gave {got:e}"),
