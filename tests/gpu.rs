@@ -18,7 +18,7 @@ use cubie::mg::{Mixed, Multigrid, System};
 use cubie::params::DeviceChoice;
 use cubie::reference::Reference;
 use cubie::solver::{Orderings, Solver};
-use cubie::validate::hash_vector;
+use cubie::validate::kernels::hash_vector;
 use cubie::{Backend, Error, Op};
 use cubie_host::{Geometry, Order, Problem};
 

@@ -1,5 +1,6 @@
 //! The operations of the benchmark as dispatches of kernels.
 
+use std::collections::HashMap;
 use std::ops::Neg;
 
 use cubie_host::Ordered;
@@ -32,6 +33,8 @@ pub struct Gpu {
     scalars: Buffer,
     /// Scalars in use, from the first on.
     used: u32,
+    /// Where constants stand, by their bits.
+    constants: HashMap<u64, u32>,
     partials: Buffer,
 }
 
@@ -78,6 +81,7 @@ impl Gpu {
             pipelines: Pipelines::new(device, arithmetic)?,
             scalars: device.storage("the scalars", SCALARS as usize, size)?,
             used: 0,
+            constants: HashMap::new(),
             partials: device.storage("the partial sums", PARTIALS, size)?,
             device: device.clone(),
         };
@@ -190,14 +194,18 @@ impl Backend for Gpu {
 
     fn forget_scalars(&mut self) {
         self.used = 0;
+        self.constants.clear();
     }
     fn scalar(&mut self, value: f64) -> GpuScalar {
-        let slot = self.new_scalar();
-        self.device.write_at(
-            &self.scalars,
-            u64::from(slot) * self.arithmetic().bytes(),
-            &self.arithmetic().encode(&[value]),
-        );
+        let known = self.constants.get(&value.to_bits()).copied();
+        let slot = known.unwrap_or_else(|| {
+            let slot = self.new_scalar();
+            self.constants.insert(value.to_bits(), slot);
+            let offset = u64::from(slot) * self.arithmetic().bytes();
+            self.device
+                .write_at(&self.scalars, offset, &self.arithmetic().encode(&[value]));
+            slot
+        });
         GpuScalar {
             slot,
             negative: false,
