@@ -44,7 +44,7 @@ pub fn run(
     for notice in params
         .notices
         .iter()
-        .chain(device.notices(params, precision).iter())
+        .chain(device.notices(precision).iter())
     {
         progress.note(notice);
     }
@@ -81,9 +81,9 @@ pub fn run(
         device: device.describe(),
         precision,
         order: params.order.to_string(),
-        format: params.format.to_string(),
+        format: device.format().to_string(),
         ranks: params.grid.size() as u64,
-        threads: device.threads(params) as u64,
+        threads: params.threads as u64,
         grid: params.grid.np.map(|n| n as u64),
         local: geometry.n.map(|n| n as u64),
         global: geometry.gn,
@@ -345,7 +345,7 @@ fn memory(
     // b, xexact, and x, r, z, p, Ap of the reference CG.
     levels[0] += 7 * 8 * problem.b.len() as u64;
     let generated: u64 = levels.iter().sum();
-    let on_host = device.is_host();
+    let on_host = matches!(device, Device::Cpu { .. });
     Memory {
         host: generated + orderings + if on_host { backend } else { 0 },
         device: if on_host { 0 } else { backend },

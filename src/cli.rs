@@ -120,9 +120,9 @@ pub struct HpcgFlags {
     /// natural, color8, color8:DIGITS in the order of visiting, or plane2:K; GPUs run color8 only
     #[arg(long, value_name = "ORDER", default_value = "color8")]
     order: Order,
-    /// Storage of the matrix: ell28 or split
-    #[arg(long, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    /// Storage of the matrix: ell28 or split [default: split on a CPU, ell28 on a GPU]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -324,7 +324,7 @@ impl DeviceFlags {
             device: self.device.clone(),
             precision: self.precision.0,
             order: Order::COLOR8,
-            format: Format::default(),
+            format: None,
             threads: self.threads.unwrap_or(machine.threads),
             binding_limit: self.binding_limit.map(|mib| mib as u64 * MIB),
             device_memory: self.device_memory.map(|gib| bytes(gib * GIB)),

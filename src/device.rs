@@ -3,15 +3,16 @@
 use cubie_host::Ordered;
 
 use crate::backend::Backend;
-use crate::cpu::Cpu;
+use crate::cpu::{self, Cpu};
 use crate::error::Error;
+use crate::gpu::{self, Arithmetic, Gpu};
 use crate::machine::{self, Machine};
 use crate::mg::{Mixed, Multigrid, System};
 use crate::params::{DeviceChoice, Format, Params};
 use crate::real::Precision;
 use crate::results::{self, DeviceKind};
 
-/// A device, found and able.
+/// A device, found and open.
 pub enum Device {
     /// The host's cores.
     Cpu {
@@ -20,6 +21,8 @@ pub enum Device {
         /// How matrices are stored.
         format: Format,
     },
+    /// A GPU.
+    Gpu(gpu::Device),
 }
 
 /// Work that can be done on any device in any precision.
@@ -39,13 +42,17 @@ impl Device {
     /// # Errors
     /// If there is no such device; the message lists those that exist.
     pub fn open(params: &Params) -> Result<Self, Error> {
-        match params.device {
-            DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::Cpu {
+        // Looking for adapters loads drivers: not where nobody wants one.
+        let adapters = match params.device {
+            DeviceChoice::Cpu => Vec::new(),
+            _ => gpu::adapters(),
+        };
+        match gpu::choose(&adapters, &params.device)? {
+            Some(_) if params.format == Some(Format::Split) => Err(Error::Format),
+            Some(adapter) => Ok(Self::Gpu(adapter.open(params.binding_limit)?)),
+            None => Ok(Self::Cpu {
                 threads: params.threads,
-                format: params.format,
-            }),
-            ref other => Err(Error::NoGpu {
-                asked: other.to_string(),
+                format: params.format.unwrap_or(Format::Split),
             }),
         }
     }
@@ -55,42 +62,95 @@ impl Device {
     /// # Errors
     /// If the device cannot; the message says what it can.
     pub fn precision(&self, asked: Option<Precision>) -> Result<Precision, Error> {
+        let able = self.precisions();
         match asked {
-            Some(Precision::F32x2) => Err(cannot_do_pairs()),
-            asked => Ok(asked.unwrap_or(Precision::F64)),
+            Some(asked) if !able.contains(&asked) => Err(Error::Precision {
+                device: self.describe().name,
+                precision: asked,
+                able: able
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            }),
+            Some(asked) => Ok(asked),
+            None => Ok(able[0]),
         }
     }
 
-    /// What the user should know about the choice.
-    pub fn notices(&self, _: &Params, _: Precision) -> Vec<String> {
-        Vec::new()
+    /// What it can compute in, best first.
+    pub fn precisions(&self) -> Vec<Precision> {
+        let able = |precision: &Precision| match self {
+            Self::Cpu { .. } => *precision != Precision::F32x2,
+            Self::Gpu(device) => *precision != Precision::F64 || device.adapter().f64,
+        };
+        Precision::ALL.into_iter().filter(able).collect()
+    }
+
+    /// How it stores matrices.
+    pub fn format(&self) -> Format {
+        match self {
+            Self::Cpu { format, .. } => *format,
+            Self::Gpu(_) => Format::Ell28,
+        }
+    }
+
+    /// What the user should know about a run in `precision` on it.
+    pub fn notices(&self, precision: Precision) -> Vec<String> {
+        let Self::Gpu(device) = self else {
+            return Vec::new();
+        };
+        let mut notices = Vec::new();
+        if !device.adapter().f64 && precision == Precision::F32x2 {
+            notices.push(
+                "this device has no double precision: pairs of singles (f32x2) take its place, \
+                 and the result is not an official HPCG rating"
+                    .into(),
+            );
+        }
+        if !device.adapter().f64 && precision == Precision::Mixed {
+            notices.push("this device has no double precision: CG is in pairs of singles (f32x2), the V-cycle in single".into());
+        }
+        notices
     }
 
     /// What reports say about it.
     pub fn describe(&self) -> results::Device {
-        results::Device {
-            kind: DeviceKind::Cpu,
-            name: machine::cpu_name(),
-            driver: String::new(),
-            backend: "threads".into(),
+        match self {
+            Self::Cpu { .. } => results::Device {
+                kind: DeviceKind::Cpu,
+                name: machine::cpu_name(),
+                driver: format!("SIMD level {}", cpu::simd_name()),
+                backend: "threads".into(),
+            },
+            Self::Gpu(device) => {
+                let adapter = device.adapter();
+                results::Device {
+                    kind: DeviceKind::Gpu,
+                    name: adapter.name.clone(),
+                    driver: format!("{} {}", adapter.driver, adapter.driver_info)
+                        .trim()
+                        .into(),
+                    backend: adapter.backend.to_lowercase(),
+                }
+            }
         }
     }
-    /// Threads that compute.
-    pub fn threads(&self, params: &Params) -> usize {
-        params.threads
-    }
+
     /// Whether times per operation are estimates.
     pub fn times_are_estimated(&self) -> bool {
-        false
+        match self {
+            Self::Cpu { .. } => false,
+            Self::Gpu(device) => device.times_are_estimated(),
+        }
     }
-    /// Whether its memory is the host's.
-    pub fn is_host(&self) -> bool {
-        true
-    }
-    /// Bytes of memory, if known.
+
+    /// Bytes of its memory: what the user says, else what the system or the driver says.
     pub fn capacity(&self, params: &Params) -> Option<u64> {
-        let host = || Machine::here().memory.map(|memory| memory.total);
-        params.device_memory.or_else(host)
+        params.device_memory.or_else(|| match self {
+            Self::Cpu { .. } => Machine::here().memory.map(|memory| memory.total),
+            Self::Gpu(device) => device.adapter().memory,
+        })
     }
 
     /// Uploads the levels in `precision` and does the job with them.
@@ -116,18 +176,27 @@ impl Device {
                 let system = Mixed::new(&mut outer, inner, levels)?;
                 job.run(outer, system)
             }
-            (Self::Cpu { .. }, Precision::F32x2) => Err(cannot_do_pairs()),
+            (Self::Cpu { .. }, Precision::F32x2) => panic!("`precision` refuses pairs on a CPU"),
+            (Self::Gpu(device), Precision::F64) => on_gpu(device, Arithmetic::F64, levels, job),
+            (Self::Gpu(device), Precision::F32x2) => on_gpu(device, Arithmetic::F32x2, levels, job),
+            (Self::Gpu(device), Precision::F32) => on_gpu(device, Arithmetic::F32, levels, job),
+            (Self::Gpu(device), Precision::Mixed) => {
+                let mut outer = Gpu::new(device, device.double())?;
+                let inner = Gpu::new(device, Arithmetic::F32)?;
+                let system = Mixed::new(&mut outer, inner, levels)?;
+                job.run(outer, system)
+            }
         }
     }
 }
 
-/// Pairs are for GPUs that have no f64.
-fn cannot_do_pairs() -> Error {
-    Error::Precision {
-        device: "the CPU".into(),
-        precision: Precision::F32x2,
-        able: "f64, mixed, f32".into(),
-    }
+fn on_gpu<J: Job>(
+    device: &gpu::Device,
+    arithmetic: Arithmetic,
+    levels: &[Ordered<'_>],
+    job: J,
+) -> Result<J::Output, Error> {
+    multigrid(Gpu::new(device, arithmetic)?, levels, job)
 }
 
 fn multigrid<B: Backend, J: Job>(

@@ -25,12 +25,9 @@ pub enum Error {
         /// What it can do.
         able: String,
     },
-    /// temporary
-    #[error("no GPU here: {asked}")]
-    NoGpu {
-        /// What was asked for.
-        asked: String,
-    },
+    /// GPUs store matrices in one format.
+    #[error("GPUs store matrices in ell28 only; use --format ell28, or --device cpu for split")]
+    Format,
     /// The generated problem is not HPCG's: a defect of this program or of the memory.
     #[error(
         "the generated problem is wrong: {0}; test this machine's memory, and report it if that is sound"
@@ -71,4 +68,7 @@ pub enum Error {
         /// What the system says.
         why: io::Error,
     },
+    /// A GPU cannot do what was asked for, or failed.
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::GpuError),
 }

@@ -35,7 +35,7 @@ impl Room {
         Ok(Self {
             kind: device.describe().kind,
             precision: device.precision(params.precision)?,
-            format: params.format,
+            format: device.format(),
             capacity: device.capacity(params),
             machine,
             ranks_here: 1,

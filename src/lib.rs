@@ -12,6 +12,7 @@ pub mod cpu;
 pub mod device;
 pub mod error;
 pub mod fit;
+pub mod gpu;
 pub mod machine;
 pub mod meter;
 pub mod mg;

@@ -14,7 +14,7 @@ fn params(n: [usize; 3], precision: Precision, order: Order) -> Params {
         device: DeviceChoice::Cpu,
         precision: Some(precision),
         order,
-        format: Format::Ell28,
+        format: Some(Format::Ell28),
         threads: 2,
         binding_limit: None,
         device_memory: None,

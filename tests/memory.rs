@@ -18,7 +18,7 @@ fn a_run_on_the_cpu_needs_what_the_model_says() {
                 device: DeviceChoice::Cpu,
                 precision: Some(precision),
                 order: Order::COLOR8,
-                format,
+                format: Some(format),
                 threads: 1,
                 binding_limit: None,
                 device_memory: None,

@@ -27,8 +27,8 @@ pub struct Params {
     pub precision: Option<Precision>,
     /// The order of the rows.
     pub order: Order,
-    /// The storage format of the matrix.
-    pub format: Format,
+    /// The storage format of the matrix; `None` leaves it to the device.
+    pub format: Option<Format>,
     /// Threads of each rank.
     pub threads: usize,
     /// The most bytes that a GPU binding may have, below the device's own limit; a testing aid.
@@ -84,12 +84,11 @@ impl fmt::Display for DeviceChoice {
 }
 
 /// Storage formats of the matrix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// ELLPACK with 28 entries a row.
     Ell28,
     /// Lower part, diagonal and upper part in the order of the sweep.
-    #[default]
     Split,
 }
 

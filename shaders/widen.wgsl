@@ -1,0 +1,20 @@
+// y = x, a vector of singles: on the way back from a V-cycle in single.
+
+struct Params {
+    n: u32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<real>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = thread(group, groups, lane);
+    if (i >= params.n) { return; }
+    y[i] = from_f32(x[i]);
+}

@@ -1,0 +1,114 @@
+//! The kernels: their sources, put together for one arithmetic, and what they bind.
+
+use super::Arithmetic;
+
+/// Rows of a slice of the matrix (see `shaders/common.wgsl`).
+pub(super) const SLICE: usize = 64;
+
+/// Threads of a workgroup; every device has so many.
+pub(super) const WORKGROUP: u32 = 256;
+
+/// A kernel, written in the shader of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// y = A x
+    Spmv,
+    /// One colour of a Gauss–Seidel sweep.
+    Symgs,
+    /// a_ii = diagonal_i
+    ReplaceDiagonal,
+    /// Partial sums of x·y.
+    Dot,
+    /// x·y out of the partial sums.
+    DotSum,
+    /// A quotient of two scalars.
+    Ratio,
+    /// w = alpha x + beta w
+    Waxpby,
+    /// rc = (r − Axf) at the injected rows.
+    Restriction,
+    /// x += xc at the injected rows.
+    Prolongation,
+    /// x = 0
+    Zero,
+    /// y = x
+    Copy,
+    /// y = x, to single.
+    Narrow,
+    /// y = x, from single.
+    Widen,
+    /// The arithmetic itself.
+    SelfTest,
+}
+
+impl Kernel {
+    /// All, in the order in which they are declared.
+    pub const ALL: [Self; 14] = [
+        Self::Spmv,
+        Self::Symgs,
+        Self::ReplaceDiagonal,
+        Self::Dot,
+        Self::DotSum,
+        Self::Ratio,
+        Self::Waxpby,
+        Self::Restriction,
+        Self::Prolongation,
+        Self::Zero,
+        Self::Copy,
+        Self::Narrow,
+        Self::Widen,
+        Self::SelfTest,
+    ];
+
+    /// The name of its shader.
+    pub fn name(self) -> &'static str {
+        self.parts().0
+    }
+
+    /// Which of its buffers it writes, in the order in which it binds them; parameters come last.
+    pub(super) fn writes(self) -> &'static [bool] {
+        self.parts().1
+    }
+
+    fn parts(self) -> (&'static str, &'static [bool], &'static str) {
+        const R: bool = false;
+        const W: bool = true;
+        macro_rules! shader {
+            ($name:literal, $writes:expr) => {
+                (
+                    $name,
+                    &$writes,
+                    include_str!(concat!("../../shaders/", $name, ".wgsl")),
+                )
+            };
+        }
+        match self {
+            Self::Spmv => shader!("spmv", [R, R, R, W]),
+            Self::Symgs => shader!("symgs", [R, R, R, R, W]),
+            Self::ReplaceDiagonal => shader!("replace_diagonal", [W, R, R]),
+            Self::Dot => shader!("dot", [R, R, W]),
+            Self::DotSum => shader!("dot_sum", [R, W]),
+            Self::Ratio => shader!("ratio", [W]),
+            Self::Waxpby => shader!("waxpby", [R, R, W]),
+            Self::Restriction => shader!("restriction", [R, R, R, W]),
+            Self::Prolongation => shader!("prolongation", [R, R, W]),
+            Self::Zero => shader!("zero", [W]),
+            Self::Copy => shader!("copy", [R, W]),
+            Self::Narrow => shader!("narrow", [R, W]),
+            Self::Widen => shader!("widen", [R, W]),
+            Self::SelfTest => shader!("self_test", [R, R, R, W]),
+        }
+    }
+
+    /// Its WGSL in `arithmetic`: the matrix format's constants, the arithmetic, what all kernels
+    /// share, the kernel.
+    pub fn source(self, arithmetic: Arithmetic) -> String {
+        format!(
+            "const WIDTH: u32 = {width}u;\nconst SLICE: u32 = {SLICE}u;\n\n{real}\n{common}\n{kernel}",
+            width = cubie_host::WIDTH,
+            real = arithmetic.source(),
+            common = include_str!("../../shaders/common.wgsl"),
+            kernel = self.parts().2,
+        )
+    }
+}
