@@ -9,4 +9,17 @@ pub enum Error {
         /// Points of the box.
         n: [usize; 3],
     },
+    /// OpenSHMEM is not part of this build, or not of this way of running ranks.
+    #[error(
+        "this run has no OpenSHMEM: build with --features shmem and start the ranks with mpirun, or use another --halo transport"
+    )]
+    NoShmem,
+    /// The symmetric heap is full.
+    #[error(
+        "OpenSHMEM has no {bytes} bytes of symmetric memory left; enlarge it with SHMEM_SYMMETRIC_SIZE, or use another --halo transport"
+    )]
+    ShmemMemory {
+        /// Bytes needed.
+        bytes: usize,
+    },
 }

@@ -2,6 +2,7 @@
 //! rows. Always f64; knows no GPU and no solver.
 #![expect(non_snake_case, reason = "A is the name that the algorithm has")]
 
+pub mod comm;
 pub mod error;
 pub mod geometry;
 pub mod halo;
@@ -9,6 +10,7 @@ pub mod matrix;
 pub mod order;
 pub mod problem;
 
+pub use comm::{HaloExchange, Ranks};
 pub use error::Error;
 pub use geometry::{Geometry, Grid};
 pub use halo::Halo;

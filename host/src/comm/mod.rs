@@ -1,0 +1,354 @@
+//! Ranks and how they talk: sums over all of them, and the exchange of halos between neighbours.
+//!
+//! [`Comm`] is what a way of running ranks must offer: one rank alone ([`serial`]), ranks as
+//! threads of one process ([`threads`]), or processes under MPI ([`mpi`]). [`Ranks`] is what
+//! everybody else uses. Only this module names MPI and OpenSHMEM.
+
+mod exchange;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+mod one_sided;
+pub mod serial;
+#[cfg(feature = "shmem")]
+mod shmem;
+pub mod threads;
+
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+use std::str::FromStr;
+use std::time::Instant;
+
+use crate::error::Error;
+use crate::halo::{Halo, Neighbour};
+
+pub use exchange::Exchange;
+pub use one_sided::Region;
+
+/// A way of running ranks. What one rank calls all ranks call, in the same order.
+pub trait Comm {
+    /// This rank.
+    fn rank(&self) -> usize;
+    /// Number of ranks.
+    fn size(&self) -> usize;
+    /// This rank's place among those on the same machine, and their number.
+    fn local(&self) -> (usize, usize);
+    /// Waits for all ranks.
+    fn barrier(&self);
+    /// Each value summed over the ranks, on all of them.
+    fn sum(&self, values: &mut [f64]);
+    /// The bytes of every rank, on all of them.
+    fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>>;
+    /// Two-sided messages to and from the neighbours, `element` bytes for each element.
+    fn messages(&self, neighbours: &[Neighbour], element: usize) -> Box<dyn Exchange>;
+    /// Memory that the other ranks can write to: `bytes` and `flags` counters on this rank.
+    ///
+    /// # Errors
+    /// If this way of running ranks has no such memory, or not this much.
+    fn region(
+        &self,
+        library: Library,
+        bytes: usize,
+        flags: usize,
+    ) -> Result<Box<dyn Region>, Error>;
+    /// Ends all ranks because this one cannot go on.
+    fn abort(&self, code: i32) -> !;
+}
+
+/// Whose one-sided puts are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// What runs the ranks: MPI windows, or the memory that threads share.
+    Own,
+    /// OpenSHMEM.
+    Shmem,
+}
+
+/// How a halo travels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Non-blocking send and receive.
+    #[default]
+    Isend,
+    /// A put to each neighbour, then a barrier of all ranks.
+    PutBarrier,
+    /// A put to each neighbour with a flag behind it; a rank waits for its neighbours' flags only.
+    PutFlag,
+    /// As `PutBarrier`, by OpenSHMEM.
+    ShmemBarrier,
+    /// As `PutFlag`, by OpenSHMEM.
+    ShmemFlag,
+}
+
+impl Transport {
+    /// All, in the order of documentation.
+    pub const ALL: [Self; 5] = [
+        Self::Isend,
+        Self::PutBarrier,
+        Self::PutFlag,
+        Self::ShmemBarrier,
+        Self::ShmemFlag,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Isend => "isend",
+            Self::PutBarrier => "put-barrier",
+            Self::PutFlag => "put-flag",
+            Self::ShmemBarrier => "shmem-barrier",
+            Self::ShmemFlag => "shmem-flag",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Transport {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|transport| transport.name() == text)
+            .ok_or_else(|| {
+                format!(
+                    "'{text}' is no halo transport; use {}",
+                    Self::ALL.map(Self::name).join(", ")
+                )
+            })
+    }
+}
+
+/// How dot products are summed over the ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduce {
+    /// As the library likes.
+    #[default]
+    Fast,
+    /// In the order of the ranks: the same bits whatever the library.
+    Ordered,
+}
+
+/// The ranks of a run; copies are the same ones.
+#[derive(Clone)]
+pub struct Ranks(Rc<Inner>);
+
+struct Inner {
+    comm: Box<dyn Comm>,
+    transport: Transport,
+    reduce: Reduce,
+    traffic: Cell<Traffic>,
+}
+
+/// What this rank has spent on talking.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// Halo exchanges.
+    pub exchanges: u64,
+    /// Bytes that this rank sent in them.
+    pub bytes: u64,
+    /// Seconds in them.
+    pub seconds: f64,
+    /// Seconds in sums over the ranks.
+    pub reductions: f64,
+}
+
+impl Ranks {
+    /// The ranks of `comm`, talking like this.
+    pub fn new(comm: Box<dyn Comm>, transport: Transport, reduce: Reduce) -> Self {
+        Self(Rc::new(Inner {
+            comm,
+            transport,
+            reduce,
+            traffic: Cell::default(),
+        }))
+    }
+
+    /// One rank alone.
+    pub fn serial() -> Self {
+        Self::new(Box::new(serial::Serial), Transport::Isend, Reduce::Fast)
+    }
+
+    /// This rank.
+    pub fn rank(&self) -> usize {
+        self.0.comm.rank()
+    }
+    /// Number of ranks.
+    pub fn size(&self) -> usize {
+        self.0.comm.size()
+    }
+    /// Whether there is nobody to talk to.
+    pub fn is_alone(&self) -> bool {
+        self.size() == 1
+    }
+    /// This rank's place among those on the same machine, and their number.
+    pub fn local(&self) -> (usize, usize) {
+        self.0.comm.local()
+    }
+    /// How halos travel.
+    pub fn transport(&self) -> Transport {
+        self.0.transport
+    }
+    /// Waits for all ranks.
+    pub fn barrier(&self) {
+        self.0.comm.barrier();
+    }
+    /// Ends all ranks because this one cannot go on.
+    pub fn abort(&self, code: i32) -> ! {
+        self.0.comm.abort(code)
+    }
+
+    /// Sums each value over the ranks.
+    pub fn sum(&self, values: &mut [f64]) {
+        if self.is_alone() {
+            return;
+        }
+        let start = Instant::now();
+        match self.0.reduce {
+            Reduce::Fast => self.0.comm.sum(values),
+            Reduce::Ordered => self.combine(values, |sum, value| sum + value),
+        }
+        self.count(|traffic| traffic.reductions += start.elapsed().as_secs_f64());
+    }
+
+    /// One value summed over the ranks.
+    pub fn sum_of(&self, mut value: f64) -> f64 {
+        self.sum(std::slice::from_mut(&mut value));
+        value
+    }
+
+    /// The largest of each value over the ranks.
+    pub fn max(&self, values: &mut [f64]) {
+        if !self.is_alone() {
+            self.combine(values, f64::max);
+        }
+    }
+
+    /// One value's largest over the ranks.
+    pub fn max_of(&self, mut value: f64) -> f64 {
+        self.max(std::slice::from_mut(&mut value));
+        value
+    }
+
+    /// The values of every rank, on all of them.
+    pub fn gather(&self, values: &[f64]) -> Vec<Vec<f64>> {
+        self.gather_bytes(
+            &values
+                .iter()
+                .flat_map(|v| v.to_ne_bytes())
+                .collect::<Vec<_>>(),
+        )
+        .iter()
+        .map(|bytes| {
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&v| f64::from_ne_bytes(v))
+                .collect()
+        })
+        .collect()
+    }
+
+    /// The bytes of every rank, on all of them.
+    pub fn gather_bytes(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.0.comm.gather(bytes)
+    }
+
+    /// The values of all ranks combined in the order of the ranks.
+    fn combine(&self, values: &mut [f64], combine: impl Fn(f64, f64) -> f64) {
+        let all = self.gather(values);
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = all[1..]
+                .iter()
+                .fold(all[0][i], |sum, rank| combine(sum, rank[i]));
+        }
+    }
+
+    /// An exchange of this halo with `element` bytes for each element; made once, used often.
+    ///
+    /// # Errors
+    /// If this way of running ranks does not have the transport.
+    pub fn exchange(&self, halo: &Halo, element: usize) -> Result<HaloExchange, Error> {
+        let exchange = match self.0.transport {
+            _ if self.is_alone() => None,
+            Transport::Isend => Some(self.0.comm.messages(&halo.neighbours, element)),
+            Transport::PutBarrier => Some(self.puts(Library::Own, false, halo, element)?),
+            Transport::PutFlag => Some(self.puts(Library::Own, true, halo, element)?),
+            Transport::ShmemBarrier => Some(self.puts(Library::Shmem, false, halo, element)?),
+            Transport::ShmemFlag => Some(self.puts(Library::Shmem, true, halo, element)?),
+        };
+        let bytes = (halo.send_rows.len() * element) as u64;
+        Ok(HaloExchange {
+            exchange,
+            ranks: self.clone(),
+            bytes,
+            started: None,
+        })
+    }
+
+    fn puts(
+        &self,
+        library: Library,
+        flags: bool,
+        halo: &Halo,
+        element: usize,
+    ) -> Result<Box<dyn Exchange>, Error> {
+        one_sided::puts(&*self.0.comm, library, flags, &halo.neighbours, element)
+    }
+
+    /// What has been spent on talking since the last call.
+    pub fn take_traffic(&self) -> Traffic {
+        self.0.traffic.take()
+    }
+
+    fn count(&self, add: impl FnOnce(&mut Traffic)) {
+        let mut traffic = self.0.traffic.get();
+        add(&mut traffic);
+        self.0.traffic.set(traffic);
+    }
+}
+
+/// A halo's exchange, with its cost on the ranks' bill.
+pub struct HaloExchange {
+    exchange: Option<Box<dyn Exchange>>,
+    ranks: Ranks,
+    bytes: u64,
+    started: Option<f64>,
+}
+
+impl HaloExchange {
+    /// Whether there is anything to exchange: if not, the other calls are never needed.
+    pub fn is_needed(&self) -> bool {
+        self.exchange.is_some()
+    }
+
+    /// Lets `pack` write the elements to send, in the order of `Halo::send_rows`, and sends them.
+    pub fn start<E>(&mut self, pack: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<(), E> {
+        if let Some(exchange) = &mut self.exchange {
+            let start = Instant::now();
+            pack(exchange.outgoing())?;
+            exchange.start();
+            self.started = Some(start.elapsed().as_secs_f64());
+        }
+        Ok(())
+    }
+
+    /// Waits for the neighbours and hands the externals to `unpack`.
+    pub fn finish(&mut self, unpack: impl FnOnce(&[u8])) {
+        if let Some(exchange) = &mut self.exchange {
+            let start = Instant::now();
+            unpack(exchange.finish());
+            let seconds = self.started.take().unwrap_or(0.0) + start.elapsed().as_secs_f64();
+            self.ranks.count(|traffic| {
+                traffic.exchanges += 1;
+                traffic.bytes += self.bytes;
+                traffic.seconds += seconds;
+            });
+        }
+    }
+}
