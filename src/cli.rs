@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::params::dat::{self, Dat};
 use crate::params::{DeviceChoice, Format, InputError, Params, Sizes, Split};
 use crate::report::file;
+use crate::report::number::counted;
 use crate::{Error, Precision, plan};
 
 /// Side of the box where nobody gives one.
@@ -317,7 +318,13 @@ impl HpcgFlags {
 
 impl DeviceFlags {
     /// Parameters for this device and the least box.
-    pub fn params(&self, machine: &Machine, notices: Vec<String>) -> Params {
+    pub fn params(&self, machine: &Machine, mut notices: Vec<String>) -> Params {
+        if let Some(threads) = self.threads.filter(|&threads| threads > machine.threads) {
+            notices.push(format!(
+                "{threads} threads share the {} that this process may use, so they wait for each other",
+                counted(machine.threads as u64, "core")
+            ));
+        }
         Params {
             grid: cubie_host::Grid::uniform([1; 3], [16; 3]),
             seconds: 0,
