@@ -44,6 +44,8 @@ pub struct Cli {
 pub enum Command {
     /// Rate this machine
     Hpcg(Box<HpcgFlags>),
+    /// List the CPU and the GPUs with their features and limits
+    Devices,
     /// Compare every kernel on a device with its plain sequential twin
     Validate(DeviceFlags),
     /// Tell the largest box for a share of the memory, what it needs and how long it takes; starts nothing

@@ -16,7 +16,7 @@ use cubie::machine::Machine;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
 use cubie::validate::kernels::check_kernels;
-use cubie::{Params, Precision, Progress, Results, benchmark, report};
+use cubie::{Params, Precision, Progress, Results, benchmark, gpu, report};
 
 /// Ran, but failed its checks.
 const FAILED: u8 = 1;
@@ -28,6 +28,7 @@ const INTERRUPTED: i32 = 130;
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command() {
         Command::Hpcg(flags) => hpcg(&flags),
+        Command::Devices => devices(),
         Command::Validate(flags) => validate(&flags),
         Command::Plan(flags) => plan(&flags),
     };
@@ -103,6 +104,12 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     }
     written?;
     Ok(())
+}
+
+fn devices() -> anyhow::Result<ExitCode> {
+    let list = report::devices::list(&Machine::here(), &gpu::adapters());
+    print(&list)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The box of `cubie validate`: sides that differ, and coarse levels that are odd.
