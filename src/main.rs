@@ -11,12 +11,12 @@ use anyhow::Context;
 use clap::Parser;
 use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags};
 use cubie::device::Device;
-use cubie::fit::Room;
+use cubie::fit::{Room, rehearse};
 use cubie::machine::Machine;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
 use cubie::validate::kernels::check_kernels;
-use cubie::{Params, Precision, Progress, Results, benchmark, gpu, report};
+use cubie::{Params, Progress, Results, benchmark, gpu, report};
 
 /// Ran, but failed its checks.
 const FAILED: u8 = 1;
@@ -67,7 +67,9 @@ fn check(flags: &HpcgFlags) -> anyhow::Result<Params> {
     if let Some(share) = flags.fill() {
         params.grid = room.fill(share, params.grid.np)?;
     }
-    room.check(&params.grid.geometry(0).map_err(cubie::Error::from)?)?;
+    let geometry = params.grid.geometry(0).map_err(cubie::Error::from)?;
+    room.check(&geometry)?;
+    rehearse(&device, &params, &geometry)?;
     Ok(params)
 }
 
@@ -120,10 +122,7 @@ fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
     let device = Device::open(&params)?;
     let precisions = match params.precision {
         Some(asked) => vec![device.precision(Some(asked))?],
-        None => Precision::ALL
-            .into_iter()
-            .filter(|&precision| device.precision(Some(precision)).is_ok())
-            .collect(),
+        None => device.precisions(),
     };
     let described = device.describe();
     print(&format!("{} ({})\n", described.name, described.backend))?;
