@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::params::dat::{self, Dat};
 use crate::params::{DeviceChoice, Format, InputError, Params, Sizes, Split};
 use crate::report::file;
+use crate::report::number::counted;
 use crate::{Error, Precision, plan};
 
 /// Side of the box where nobody gives one.
@@ -43,6 +44,8 @@ pub struct Cli {
 pub enum Command {
     /// Rate this machine
     Hpcg(Box<HpcgFlags>),
+    /// List the CPU and the GPUs with their features and limits
+    Devices,
     /// Compare every kernel on a device with its plain sequential twin
     Validate(DeviceFlags),
     /// Tell the largest box for a share of the memory, what it needs and how long it takes; starts nothing
@@ -317,7 +320,13 @@ impl HpcgFlags {
 
 impl DeviceFlags {
     /// Parameters for this device and the least box.
-    pub fn params(&self, machine: &Machine, notices: Vec<String>) -> Params {
+    pub fn params(&self, machine: &Machine, mut notices: Vec<String>) -> Params {
+        if let Some(threads) = self.threads.filter(|&threads| threads > machine.threads) {
+            notices.push(format!(
+                "{threads} threads share the {} that this process may use, so they wait for each other",
+                counted(machine.threads as u64, "core")
+            ));
+        }
         Params {
             grid: cubie_host::Grid::uniform([1; 3], [16; 3]),
             seconds: 0,

@@ -1,13 +1,15 @@
 //! Whether a run fits into memory, and the largest one that fills a share of it.
 
-use cubie_host::{Geometry, Grid};
+use cubie_host::{Geometry, Grid, Problem};
 
-use crate::device::Device;
+use crate::device::{Device, Job};
 use crate::machine::Machine;
+use crate::mg::System;
 use crate::model::{Need, largest_box, need};
 use crate::params::{Format, InputError};
 use crate::results::DeviceKind;
-use crate::{Error, Params, Precision};
+use crate::solver::Orderings;
+use crate::{Backend, Error, Params, Precision};
 
 /// The memory that a run may use: of the device that computes, and of its host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +26,29 @@ pub struct Room {
     pub machine: Machine,
     /// Ranks that share the host.
     pub ranks_here: u64,
+}
+
+/// Rehearses on the least box what a device may refuse, so that it does so before any work: the
+/// order, the arithmetic, and vectors of the real box's size.
+///
+/// # Errors
+/// What the device refuses.
+pub fn rehearse(device: &Device, params: &Params, geometry: &Geometry) -> Result<(), Error> {
+    let problem = Problem::new(&Geometry::single([16; 3])?);
+    let orderings = Orderings::new(&params.order, &problem);
+    let levels = orderings.view(&problem.levels);
+    let vector = OneVector(geometry.nrow());
+    device.run(device.precision(params.precision)?, &levels, vector)
+}
+
+/// Allocates a vector of this length.
+struct OneVector(usize);
+
+impl Job for OneVector {
+    type Output = ();
+    fn run<B: Backend, S: System<B>>(self, mut backend: B, _: S) -> Result<(), Error> {
+        backend.vector(self.0).map(drop)
+    }
 }
 
 impl Room {

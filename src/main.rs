@@ -11,12 +11,12 @@ use anyhow::Context;
 use clap::Parser;
 use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags};
 use cubie::device::Device;
-use cubie::fit::Room;
+use cubie::fit::{Room, rehearse};
 use cubie::machine::Machine;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
 use cubie::validate::kernels::check_kernels;
-use cubie::{Params, Precision, Progress, Results, benchmark, report};
+use cubie::{Params, Progress, Results, benchmark, gpu, report};
 
 /// Ran, but failed its checks.
 const FAILED: u8 = 1;
@@ -28,6 +28,7 @@ const INTERRUPTED: i32 = 130;
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command() {
         Command::Hpcg(flags) => hpcg(&flags),
+        Command::Devices => devices(),
         Command::Validate(flags) => validate(&flags),
         Command::Plan(flags) => plan(&flags),
     };
@@ -66,7 +67,9 @@ fn check(flags: &HpcgFlags) -> anyhow::Result<Params> {
     if let Some(share) = flags.fill() {
         params.grid = room.fill(share, params.grid.np)?;
     }
-    room.check(&params.grid.geometry(0).map_err(cubie::Error::from)?)?;
+    let geometry = params.grid.geometry(0).map_err(cubie::Error::from)?;
+    room.check(&geometry)?;
+    rehearse(&device, &params, &geometry)?;
     Ok(params)
 }
 
@@ -105,6 +108,12 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn devices() -> anyhow::Result<ExitCode> {
+    let list = report::devices::list(&Machine::here(), &gpu::adapters());
+    print(&list)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The box of `cubie validate`: sides that differ, and coarse levels that are odd.
 const VALIDATED_BOX: [usize; 3] = [32, 24, 40];
 
@@ -113,10 +122,7 @@ fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
     let device = Device::open(&params)?;
     let precisions = match params.precision {
         Some(asked) => vec![device.precision(Some(asked))?],
-        None => Precision::ALL
-            .into_iter()
-            .filter(|&precision| device.precision(Some(precision)).is_ok())
-            .collect(),
+        None => device.precisions(),
     };
     let described = device.describe();
     print(&format!("{} ({})\n", described.name, described.backend))?;

@@ -215,6 +215,21 @@ fn a_run_that_fails_its_checks_exits_with_1() {
 }
 
 #[test]
+fn devices_are_listed_even_where_no_driver_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cubie"))
+        .arg("devices")
+        .current_dir(dir.path())
+        .env("VK_ICD_FILENAMES", "/dev/null")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let list = String::from_utf8(output.stdout).unwrap();
+    assert!(list.starts_with("cpu  "), "{list}");
+    assert!(list.contains("precisions f64, mixed, f32"), "{list}");
+}
+
+#[test]
 fn validate_compares_every_kernel_in_every_precision() {
     let dir = tempfile::tempdir().unwrap();
     let output = cubie(dir.path(), "validate --device cpu");

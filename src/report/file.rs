@@ -24,7 +24,7 @@ pub fn write(path: &Path, contents: &str) -> Result<(), Error> {
     written.map_err(|why| unwritable(path, why))
 }
 
-/// Finds out whether [`write`] can write this file; leaves everything as it is.
+/// Finds out whether [`write()`] can write this file; leaves everything as it is.
 ///
 /// # Errors
 /// [`Error::Unwritable`].

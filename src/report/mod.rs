@@ -1,5 +1,6 @@
 //! Reports: what [`crate::Results`] look like as text, log, JSON and in the terminal, and how files are written.
 
+pub mod devices;
 mod document;
 pub mod file;
 pub mod json;
