@@ -157,6 +157,7 @@ impl Device {
         &self,
         create: impl FnOnce(&wgpu::Device) -> T,
     ) -> Result<T, GpuError> {
+        self.check()?;
         let scopes = [wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::Internal]
             .map(|filter| self.raw().push_error_scope(filter));
         let created = create(self.raw());
@@ -268,15 +269,18 @@ impl Device {
     /// If anything went wrong since the device was opened.
     pub(super) fn wait(&self) -> Result<(), GpuError> {
         let waited = self.raw().poll(wgpu::PollType::wait_indefinitely());
-        let failure = self
-            .0
-            .failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        match (&*failure, waited) {
-            (Some(reason), _) => Err(self.failed(reason)),
-            (None, Err(error)) => Err(self.failed(&error)),
-            (None, Ok(_)) => Ok(()),
+        self.check()?;
+        waited.map(|_| ()).map_err(|error| self.failed(&error))
+    }
+
+    /// # Errors
+    /// If anything went wrong since the device was opened, as far as is known.
+    fn check(&self) -> Result<(), GpuError> {
+        let failure = &self.0.failure;
+        let failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*failure {
+            Some(reason) => Err(self.failed(reason)),
+            None => Ok(()),
         }
     }
 
@@ -323,5 +327,39 @@ impl Device {
             .get_mapped_range(..bytes)
             .map_err(|_| unmapped(()))?;
         Ok(view.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gpu::{Arithmetic, Gpu, adapters};
+    use crate::{Backend, Error, Op};
+
+    #[test]
+    fn a_lost_device_is_an_error() {
+        let all = adapters();
+        assert!(
+            !all.is_empty(),
+            "no GPU driver: install one, as tests/gpu.rs says"
+        );
+        for adapter in all {
+            let device = adapter.open(None).unwrap();
+            let mut gpu = Gpu::new(&device, Arithmetic::F32).unwrap();
+            let mut x = gpu.vector(1000).unwrap();
+            gpu.enter(Op::Dot);
+            gpu.zero(&mut x);
+            device.raw().destroy();
+            gpu.write(&mut x, &[1.0; 1000]);
+            gpu.dot(&x, &x);
+            gpu.submit();
+            let read = gpu.read(&x);
+            let Err(Error::Gpu(error)) = read else {
+                panic!("read {read:?} from a lost device");
+            };
+            assert!(error.to_string().contains("failed"), "{error}");
+            assert!(gpu.finish().is_err());
+            assert!(gpu.vector(10).is_err());
+            assert!(Gpu::new(&device, Arithmetic::F32x2).is_err());
+        }
     }
 }
