@@ -5,6 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
+use crate::{Error, Precision};
+
 use super::commands::Commands;
 use super::kernels::SLICE;
 use super::{Adapter, Arithmetic, GpuError};
@@ -122,9 +124,32 @@ impl Device {
         Arithmetic::ALL.into_iter().filter(can).collect()
     }
 
-    /// The best arithmetic of about double precision: f64 where the device has it, else f32x2.
+    /// What stands in for double precision here, in `mixed` too: f64 or else f32x2.
     pub fn double(&self) -> Arithmetic {
         self.arithmetics()[0]
+    }
+
+    /// The precision to compute in: the one asked for, else the best.
+    ///
+    /// # Errors
+    /// If the device cannot; the message says what it can.
+    pub fn precision(&self, asked: Option<Precision>) -> Result<Precision, Error> {
+        let able = |precision: &Precision| *precision != Precision::F64 || self.adapter().f64;
+        match asked {
+            Some(precision) if !able(&precision) => Err(Error::Precision {
+                device: self.adapter().name.clone(),
+                precision,
+                able: Precision::ALL
+                    .into_iter()
+                    .filter(able)
+                    .map(Precision::name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            }),
+            Some(precision) => Ok(precision),
+            None if self.adapter().f64 => Ok(Precision::F64),
+            None => Ok(Precision::F32x2),
+        }
     }
 
     /// Kernel times come from a stopwatch and a calibration, not from the device's own clock.
@@ -195,7 +220,7 @@ impl Device {
             return Err(GpuError::OutOfMemory {
                 device: self.adapter().name.clone(),
                 what: what.to_owned(),
-                bytes,
+                size: bytes,
                 allocated: self.allocated(),
             });
         }
@@ -232,7 +257,7 @@ impl Device {
         GpuError::TooLarge {
             device: self.adapter().name.clone(),
             what: what.to_owned(),
-            bytes,
+            size: bytes,
             limit: self.limit(),
             largest: match edge {
                 Some(n) => format!("at most {most} elements fit, such as a box of {n} x {n} x {n}"),
