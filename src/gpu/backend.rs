@@ -10,9 +10,10 @@ use crate::error::Error;
 use crate::meter::{Op, Work};
 
 use super::commands::Commands;
-use super::device::{Buffer, Device};
+use super::device::Device;
 use super::kernels::{Kernel, WORKGROUP};
 use super::matrix::{GpuMatrix, Part};
+use super::memory::Buffer;
 use super::pipelines::Pipelines;
 use super::{Arithmetic, GpuError};
 
@@ -107,8 +108,8 @@ impl Gpu {
     /// All elements of `x`.
     pub(super) fn fetch(&self, x: &GpuVector) -> Result<Vec<f64>, GpuError> {
         let bytes = x.len as u64 * self.arithmetic().bytes();
-        let bytes = self.device.read(&[(&x.buffer.raw, 0, bytes)])?;
-        Ok(self.arithmetic().decode(&bytes))
+        let decode = |bytes: &[u8]| self.arithmetic().decode(bytes);
+        self.device.read(&[(&x.buffer.raw, 0, bytes)], decode)
     }
 
     /// Queues a kernel that binds `buffers`, with one thread for each of `n` elements; it moves
@@ -222,7 +223,8 @@ impl Backend for Gpu {
             .iter()
             .map(|scalar| (&self.scalars.raw, u64::from(scalar.slot) * size, size))
             .collect();
-        let values = self.arithmetic().decode(&self.device.read(&pieces)?);
+        let decode = |bytes: &[u8]| self.arithmetic().decode(bytes);
+        let values = self.device.read(&pieces, decode)?;
         let signed = scalars.iter().zip(values);
         Ok(signed
             .map(|(scalar, value)| if scalar.negative { -value } else { value })
