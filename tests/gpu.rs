@@ -262,20 +262,12 @@ fn what_cannot_be_done_is_said() {
         assert!(message.contains(&device.limit().to_string()), "{message}");
         assert!(message.contains("at most"), "{message}");
 
-        for precision in Precision::ALL {
-            assert_eq!(
-                device.precision(Some(precision)).is_ok(),
-                precision != Precision::F64 || adapter.f64
-            );
-        }
-        if adapter.f64 {
-            assert_eq!(device.precision(None).unwrap(), Precision::F64);
-        } else {
-            assert_eq!(device.precision(None).unwrap(), Precision::F32x2);
-            let error = device
-                .precision(Some(Precision::F64))
-                .unwrap_err()
-                .to_string();
+        let f64 = device.arithmetics().contains(&Arithmetic::F64);
+        assert_eq!(f64, adapter.f64);
+        let run = cubie::device::Device::Gpu(device);
+        assert_eq!(run.precision(Some(Precision::F64)).is_ok(), f64);
+        if !f64 {
+            let error = run.precision(Some(Precision::F64)).unwrap_err().to_string();
             assert!(error.contains("it can in f32x2, mixed, f32"), "{error}");
         }
         assert!(adapter.open(Some(1000)).is_err(), "a limit of 1000 bytes");

@@ -70,7 +70,7 @@ impl Gpu {
     pub fn new(device: &Device, arithmetic: Arithmetic) -> Result<Self, GpuError> {
         assert!(
             device.arithmetics().contains(&arithmetic),
-            "ask Device::precision first"
+            "only what the device can do"
         );
         let size = arithmetic.bytes();
         let mut gpu = Self {

@@ -5,8 +5,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Error, Precision};
-
 use super::commands::Commands;
 use super::kernels::SLICE;
 use super::memory::Memory;
@@ -102,29 +100,6 @@ impl Device {
     /// What stands in for double precision here, in `mixed` too: f64 or else f32x2.
     pub fn double(&self) -> Arithmetic {
         self.arithmetics()[0]
-    }
-
-    /// The precision to compute in: the one asked for, else the best.
-    ///
-    /// # Errors
-    /// If the device cannot; the message says what it can.
-    pub fn precision(&self, asked: Option<Precision>) -> Result<Precision, Error> {
-        let able = |precision: &Precision| *precision != Precision::F64 || self.adapter().f64;
-        match asked {
-            Some(precision) if !able(&precision) => Err(Error::Precision {
-                device: self.adapter().name.clone(),
-                precision,
-                able: Precision::ALL
-                    .into_iter()
-                    .filter(able)
-                    .map(Precision::name)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            }),
-            Some(precision) => Ok(precision),
-            None if self.adapter().f64 => Ok(Precision::F64),
-            None => Ok(Precision::F32x2),
-        }
     }
 
     /// Kernel times come from a stopwatch and a calibration, not from the device's own clock.
