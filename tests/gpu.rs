@@ -19,7 +19,7 @@ use cubie::params::DeviceChoice;
 use cubie::reference::Reference;
 use cubie::solver::{Orderings, Solver};
 use cubie::validate::kernels::hash_vector;
-use cubie::{Backend, Error, Op};
+use cubie::{Backend, Error, Op, Precision};
 use cubie_host::{Geometry, Order, Problem};
 
 /// The adapters to test on.
@@ -262,11 +262,13 @@ fn what_cannot_be_done_is_said() {
         assert!(message.contains(&device.limit().to_string()), "{message}");
         assert!(message.contains("at most"), "{message}");
 
-        if !adapter.f64 {
-            let error = Gpu::new(&device, Arithmetic::F64)
-                .err()
-                .expect("no f64 here");
-            assert!(error.to_string().contains("f32x2"), "{error}");
+        let f64 = device.arithmetics().contains(&Arithmetic::F64);
+        assert_eq!(f64, adapter.f64);
+        let run = cubie::device::Device::Gpu(device);
+        assert_eq!(run.precision(Some(Precision::F64)).is_ok(), f64);
+        if !f64 {
+            let error = run.precision(Some(Precision::F64)).unwrap_err().to_string();
+            assert!(error.contains("it can in f32x2, mixed, f32"), "{error}");
         }
         assert!(adapter.open(Some(1000)).is_err(), "a limit of 1000 bytes");
     }

@@ -10,9 +10,10 @@ use crate::error::Error;
 use crate::meter::{Op, Work};
 
 use super::commands::Commands;
-use super::device::{Buffer, Device};
+use super::device::Device;
 use super::kernels::{Kernel, WORKGROUP};
 use super::matrix::{GpuMatrix, Part};
+use super::memory::Buffer;
 use super::pipelines::Pipelines;
 use super::{Arithmetic, GpuError};
 
@@ -62,20 +63,15 @@ impl Neg for GpuScalar {
 }
 
 impl Gpu {
-    /// A backend on `device`; f32x2 arithmetic is tested first.
+    /// A backend on `device` in one of its [`Device::arithmetics`]; f32x2 is tested first.
     ///
     /// # Errors
-    /// If the device cannot do the arithmetic, or has no room.
+    /// If the device fails the test of f32x2, or has no room.
     pub fn new(device: &Device, arithmetic: Arithmetic) -> Result<Self, GpuError> {
-        let possible = device.arithmetics();
-        if !possible.contains(&arithmetic) {
-            let names: Vec<_> = possible.iter().map(|a| a.name()).collect();
-            return Err(GpuError::Precision {
-                device: device.adapter().name.clone(),
-                precision: arithmetic.name().to_owned(),
-                possible: format!("{} and mixed", names.join(", ")),
-            });
-        }
+        assert!(
+            device.arithmetics().contains(&arithmetic),
+            "only what the device can do"
+        );
         let size = arithmetic.bytes();
         let mut gpu = Self {
             pipelines: Pipelines::new(device, arithmetic)?,
@@ -112,8 +108,8 @@ impl Gpu {
     /// All elements of `x`.
     pub(super) fn fetch(&self, x: &GpuVector) -> Result<Vec<f64>, GpuError> {
         let bytes = x.len as u64 * self.arithmetic().bytes();
-        let bytes = self.device.read(&[(&x.buffer.raw, 0, bytes)])?;
-        Ok(self.arithmetic().decode(&bytes))
+        let decode = |bytes: &[u8]| self.arithmetic().decode(bytes);
+        self.device.read(&[(&x.buffer.raw, 0, bytes)], decode)
     }
 
     /// Queues a kernel that binds `buffers`, with one thread for each of `n` elements; it moves
@@ -227,7 +223,8 @@ impl Backend for Gpu {
             .iter()
             .map(|scalar| (&self.scalars.raw, u64::from(scalar.slot) * size, size))
             .collect();
-        let values = self.arithmetic().decode(&self.device.read(&pieces)?);
+        let decode = |bytes: &[u8]| self.arithmetic().decode(bytes);
+        let values = self.device.read(&pieces, decode)?;
         let signed = scalars.iter().zip(values);
         Ok(signed
             .map(|(scalar, value)| if scalar.negative { -value } else { value })

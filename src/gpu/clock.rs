@@ -236,11 +236,10 @@ impl Device {
                     encoder.resolve_query_set(&set, 0..count, &resolved.raw, at);
                 }
             });
-            let bytes = self.read(&[(&resolved.raw, 0, bytes)])?;
-            bytes
-                .chunks_exact(TIMESTAMP)
-                .map(bytemuck::pod_read_unaligned)
-                .collect()
+            self.read(&[(&resolved.raw, 0, bytes)], |bytes| {
+                let ticks = bytes.chunks_exact(TIMESTAMP);
+                ticks.map(bytemuck::pod_read_unaligned).collect()
+            })?
         } else {
             self.commands(Commands::submit);
             self.wait()?;

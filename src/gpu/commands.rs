@@ -7,8 +7,8 @@ use crate::meter::Op;
 
 use super::Arithmetic;
 use super::clock::Clock;
-use super::device::Buffer;
 use super::kernels::{Kernel, WORKGROUP};
+use super::memory::Buffer;
 use super::pipelines::{PARAMS, Pipelines, zero_word_layout};
 
 /// Dispatches of one submission at most.
@@ -79,12 +79,11 @@ impl Commands {
         self.params.size()
     }
 
-    /// Forgets bind groups of buffers that are gone.
-    pub(super) fn forget(&mut self, gone: &mut Vec<u64>) {
+    /// Forgets the bind groups of buffers that are gone.
+    pub(super) fn forget(&mut self, gone: &[u64]) {
         if !gone.is_empty() {
             self.groups
                 .retain(|(_, _, ids), _| ids.iter().all(|id| !gone.contains(id)));
-            gone.clear();
         }
     }
 
@@ -202,12 +201,11 @@ impl Commands {
     /// Hands the queued work to the device.
     pub(super) fn submit(&mut self) {
         self.pass = None;
-        if !self.pending.is_empty() {
+        if let Some(encoder) = self.encoder.take() {
             self.queue.write_buffer(&self.params, 0, &self.pending);
             self.pending.clear();
+            self.queue.submit([encoder.finish()]);
         }
-        self.queue
-            .submit(self.encoder.take().map(wgpu::CommandEncoder::finish));
     }
 
     /// The operation that time and bytes count for.

@@ -1,12 +1,13 @@
-//! An open GPU: its memory, its queue, and what went wrong on it. Shared by the backends that
+//! An open GPU: what it can do, its queue, and what went wrong on it. Shared by the backends that
 //! compute on it in different arithmetics, so that their work stays in order.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::commands::Commands;
 use super::kernels::SLICE;
+use super::memory::Memory;
 use super::{Adapter, Arithmetic, GpuError};
 
 /// An open GPU; copies are the same one.
@@ -25,31 +26,6 @@ struct Open {
 
 /// The first error that no call was waiting for.
 type Failure = Arc<Mutex<Option<String>>>;
-
-/// What is allocated, and which buffers are gone since anybody looked.
-#[derive(Default)]
-struct Memory {
-    bytes: Cell<u64>,
-    next: Cell<u64>,
-    gone: RefCell<Vec<u64>>,
-}
-
-/// A piece of device memory, freed on drop.
-pub(super) struct Buffer {
-    pub(super) raw: wgpu::Buffer,
-    /// Never used twice, so that bind groups can be found by it.
-    pub(super) id: u64,
-    memory: Rc<Memory>,
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        self.memory
-            .bytes
-            .set(self.memory.bytes.get() - self.raw.size());
-        self.memory.gone.borrow_mut().push(self.id);
-    }
-}
 
 impl Adapter {
     /// Opens the device. No buffer will be larger than `limit` bytes, if one is given.
@@ -81,15 +57,14 @@ impl Adapter {
         let note = failure.clone();
         raw.set_device_lost_callback(move |_, reason| note_failure(&note, &reason));
         let commands = Commands::new(&raw, &queue, self.timestamps);
-        let memory = Memory::default();
-        memory.bytes.set(commands.allocated());
+        let memory = Memory::new(commands.allocated());
         Ok(Device(Rc::new(Open {
             adapter: self.clone(),
             raw,
             queue,
             limit,
             commands: commands.into(),
-            memory: memory.into(),
+            memory,
             failure,
         })))
     }
@@ -113,7 +88,7 @@ impl Device {
 
     /// Bytes allocated.
     pub fn allocated(&self) -> u64 {
-        self.0.memory.bytes.get()
+        self.memory().bytes()
     }
 
     /// The arithmetics that the device can do, best first.
@@ -122,7 +97,7 @@ impl Device {
         Arithmetic::ALL.into_iter().filter(can).collect()
     }
 
-    /// The best arithmetic of about double precision: f64 where the device has it, else f32x2.
+    /// What stands in for double precision here, in `mixed` too: f64 or else f32x2.
     pub fn double(&self) -> Arithmetic {
         self.arithmetics()[0]
     }
@@ -136,10 +111,18 @@ impl Device {
         &self.0.raw
     }
 
+    pub(super) fn queue(&self) -> &wgpu::Queue {
+        &self.0.queue
+    }
+
+    pub(super) fn memory(&self) -> &Rc<Memory> {
+        &self.0.memory
+    }
+
     /// Works with the queue of commands.
     pub(super) fn commands<T>(&self, work: impl FnOnce(&mut Commands) -> T) -> T {
         let mut commands = self.0.commands.borrow_mut();
-        commands.forget(&mut self.0.memory.gone.borrow_mut());
+        commands.forget(&self.memory().gone());
         work(&mut commands)
     }
 
@@ -157,6 +140,7 @@ impl Device {
         &self,
         create: impl FnOnce(&wgpu::Device) -> T,
     ) -> Result<T, GpuError> {
+        self.check()?;
         let scopes = [wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::Internal]
             .map(|filter| self.raw().push_error_scope(filter));
         let created = create(self.raw());
@@ -170,93 +154,6 @@ impl Device {
         }
     }
 
-    /// A buffer of at least `bytes` bytes, all zero. `what` names it in errors.
-    ///
-    /// # Errors
-    /// If it is over the limit, or memory is full.
-    pub(super) fn buffer(
-        &self,
-        what: &str,
-        bytes: u64,
-        usage: wgpu::BufferUsages,
-        mapped: bool,
-    ) -> Result<Buffer, GpuError> {
-        let scope = self.raw().push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let raw = self.checked(|device| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(what),
-                size: bytes.max(16).next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT),
-                usage,
-                mapped_at_creation: mapped,
-            })
-        });
-        if pollster::block_on(scope.pop()).is_some() {
-            return Err(GpuError::OutOfMemory {
-                device: self.adapter().name.clone(),
-                what: what.to_owned(),
-                bytes,
-                allocated: self.allocated(),
-            });
-        }
-        let raw = raw?;
-        let memory = self.0.memory.clone();
-        memory.bytes.set(memory.bytes.get() + raw.size());
-        memory.next.set(memory.next.get() + 1);
-        let id = memory.next.get();
-        Ok(Buffer { raw, id, memory })
-    }
-
-    /// A buffer for `len` elements of `size` bytes that kernels read and write.
-    ///
-    /// # Errors
-    /// As [`Self::buffer`].
-    pub(super) fn storage(&self, what: &str, len: usize, size: u64) -> Result<Buffer, GpuError> {
-        let bytes = len as u64 * size;
-        if bytes > self.limit() {
-            return Err(self.too_large(what, bytes, size));
-        }
-        self.buffer(what, bytes, Self::STORAGE, false)
-    }
-
-    pub(super) const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
-        .union(wgpu::BufferUsages::COPY_SRC)
-        .union(wgpu::BufferUsages::COPY_DST);
-
-    fn too_large(&self, what: &str, bytes: u64, size: u64) -> GpuError {
-        let most = self.limit() / size;
-        let edge = (8..)
-            .step_by(8)
-            .take_while(|n: &u64| n.pow(3) <= most)
-            .last();
-        GpuError::TooLarge {
-            device: self.adapter().name.clone(),
-            what: what.to_owned(),
-            bytes,
-            limit: self.limit(),
-            largest: match edge {
-                Some(n) => format!("at most {most} elements fit, such as a box of {n} x {n} x {n}"),
-                None => format!("at most {most} elements fit"),
-            },
-        }
-    }
-
-    /// A buffer that was created mapped, to be written.
-    pub(super) fn mapped(&self, buffer: &Buffer) -> Result<wgpu::BufferViewMut, GpuError> {
-        let view = buffer.raw.get_mapped_range_mut(..);
-        view.map_err(|error| self.failed(&error))
-    }
-
-    /// Overwrites the beginning of a buffer, after all that is queued.
-    pub(super) fn write(&self, buffer: &Buffer, bytes: &[u8]) {
-        self.write_at(buffer, 0, bytes);
-    }
-
-    /// Overwrites a part of a buffer, after all that is queued.
-    pub(super) fn write_at(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) {
-        self.commands(Commands::submit);
-        self.0.queue.write_buffer(&buffer.raw, offset, bytes);
-    }
-
     /// Whether both are the same open device.
     pub(super) fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
@@ -268,60 +165,59 @@ impl Device {
     /// If anything went wrong since the device was opened.
     pub(super) fn wait(&self) -> Result<(), GpuError> {
         let waited = self.raw().poll(wgpu::PollType::wait_indefinitely());
-        let failure = self
-            .0
-            .failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        match (&*failure, waited) {
-            (Some(reason), _) => Err(self.failed(reason)),
-            (None, Err(error)) => Err(self.failed(&error)),
-            (None, Ok(_)) => Ok(()),
+        self.check()?;
+        waited.map(|_| ()).map_err(|error| self.failed(&error))
+    }
+
+    /// # Errors
+    /// If anything went wrong since the device was opened, as far as is known.
+    fn check(&self) -> Result<(), GpuError> {
+        let failure = &self.0.failure;
+        let failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*failure {
+            Some(reason) => Err(self.failed(reason)),
+            None => Ok(()),
         }
     }
 
-    fn failed(&self, reason: &dyn ToString) -> GpuError {
+    pub(super) fn failed(&self, reason: &dyn ToString) -> GpuError {
         GpuError::Failed {
             device: self.adapter().name.clone(),
             reason: reason.to_string(),
         }
     }
+}
 
-    /// Waits, and returns these pieces (buffer, offset, bytes) one after the other.
-    ///
-    /// # Errors
-    /// If there is no memory for them, or as [`Self::wait`].
-    pub(super) fn read(&self, pieces: &[(&wgpu::Buffer, u64, u64)]) -> Result<Vec<u8>, GpuError> {
-        let bytes = pieces.iter().map(|(_, _, bytes)| bytes).sum();
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let staging = self.buffer("a copy for the host", bytes, usage, false)?;
-        self.commands(|commands| {
-            let mut at = 0;
-            for &(from, offset, bytes) in pieces {
-                commands
-                    .encoder()
-                    .copy_buffer_to_buffer(from, offset, &staging.raw, at, bytes);
-                at += bytes;
-            }
-            commands.submit();
-        });
-        let (send, receive) = mpsc::channel();
-        staging
-            .raw
-            .map_async(wgpu::MapMode::Read, ..bytes, move |mapped| {
-                // The receiver waits below; if it has left with an error, nobody wants the result.
-                send.send(mapped).ok();
-            });
-        self.wait()?;
-        let unmapped = |_| self.failed(&"the driver did not hand over what was computed");
-        receive
-            .recv()
-            .map_err(|_| unmapped(()))?
-            .map_err(|_| unmapped(()))?;
-        let view = staging
-            .raw
-            .get_mapped_range(..bytes)
-            .map_err(|_| unmapped(()))?;
-        Ok(view.to_vec())
+#[cfg(test)]
+mod tests {
+    use crate::gpu::{Arithmetic, Gpu, adapters};
+    use crate::{Backend, Error, Op};
+
+    #[test]
+    fn a_lost_device_is_an_error() {
+        let all = adapters();
+        assert!(
+            !all.is_empty(),
+            "no GPU driver: install one, as tests/gpu.rs says"
+        );
+        for adapter in all {
+            let device = adapter.open(None).unwrap();
+            let mut gpu = Gpu::new(&device, Arithmetic::F32).unwrap();
+            let mut x = gpu.vector(1000).unwrap();
+            gpu.enter(Op::Dot);
+            gpu.zero(&mut x);
+            device.raw().destroy();
+            gpu.write(&mut x, &[1.0; 1000]);
+            gpu.dot(&x, &x);
+            gpu.submit();
+            let read = gpu.read(&x);
+            let Err(Error::Gpu(error)) = read else {
+                panic!("read {read:?} from a lost device");
+            };
+            assert!(error.to_string().contains("failed"), "{error}");
+            assert!(gpu.finish().is_err());
+            assert!(gpu.vector(10).is_err());
+            assert!(Gpu::new(&device, Arithmetic::F32x2).is_err());
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What can go wrong with a GPU; each message says what to do.
 
+use crate::report::number::bytes;
+
 /// Errors of GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
@@ -29,16 +31,6 @@ pub enum GpuError {
         /// The least that works.
         least: u64,
     },
-    /// The device cannot compute in the precision.
-    #[error("{device} cannot compute in {precision}; it can in {possible}")]
-    Precision {
-        /// The device's name.
-        device: String,
-        /// The precision asked for.
-        precision: String,
-        /// What it can do.
-        possible: String,
-    },
     /// The device or its compiler breaks the arithmetic of pairs.
     #[error(
         "{device} does not do f32x2 arithmetic right ({what}); use another precision, device or driver"
@@ -56,31 +48,34 @@ pub enum GpuError {
     Order,
     /// Something does not fit the largest piece of memory that a kernel may see.
     #[error(
-        "{what} of {bytes} bytes is over the limit of {limit} bytes a buffer on {device}; {largest}"
+        "{what} of {} is more than the {limit} bytes of the largest buffer on {device}; {largest}",
+        bytes(*size)
     )]
     TooLarge {
         /// The device's name.
         device: String,
         /// What does not fit.
         what: String,
-        /// Its size.
-        bytes: u64,
-        /// The device's limit.
+        /// Its size in bytes.
+        size: u64,
+        /// The device's limit in bytes.
         limit: u64,
         /// The largest size that fits, in words.
         largest: String,
     },
     /// The device's memory is full.
     #[error(
-        "{device} has no memory left for {what} of {bytes} bytes, with {allocated} bytes in use; use a smaller box or a device with more memory"
+        "{device} has no memory left for {what} of {}, with {} in use; use a smaller box or a device with more memory",
+        bytes(*size),
+        bytes(*allocated)
     )]
     OutOfMemory {
         /// The device's name.
         device: String,
         /// What was to be allocated.
         what: String,
-        /// Its size.
-        bytes: u64,
+        /// Its size in bytes.
+        size: u64,
         /// Bytes that this program had allocated on the device.
         allocated: u64,
     },

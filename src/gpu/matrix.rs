@@ -9,8 +9,9 @@ use cubie_host::{Ordered, WIDTH};
 use rayon::prelude::*;
 use wgpu::WriteOnly;
 
-use super::device::{Buffer, Device};
+use super::device::Device;
 use super::kernels::SLICE;
+use super::memory::Buffer;
 use super::{Arithmetic, GpuError};
 
 /// Bytes of a column number.

@@ -15,6 +15,7 @@ mod error;
 pub mod f32x2;
 mod kernels;
 mod matrix;
+mod memory;
 mod pipelines;
 mod self_test;
 
