@@ -10,7 +10,7 @@ use cubie::meter::Op;
 use cubie::mg::{Mixed, Multigrid, System};
 use cubie::params::Format;
 use cubie::solver::{Orderings, Solver};
-use cubie_host::{Geometry, Order, Ordered, Problem};
+use cubie_host::{Geometry, Order, Ordered, Problem, Ranks};
 
 fn main() {
     let arg = |i: usize, default: usize| {
@@ -36,7 +36,7 @@ fn main() {
     for format in [Format::Ell28, Format::Split] {
         let start = Instant::now();
         let mut f64 = Cpu::<f64>::new(threads, format);
-        let system = Multigrid::new(&mut f64, &levels).unwrap();
+        let system = Multigrid::new(&mut f64, &levels, &Ranks::serial()).unwrap();
         println!(
             "{format}: conversion {:.3} s",
             start.elapsed().as_secs_f64()
@@ -44,7 +44,7 @@ fn main() {
         measure("f64", &problem, f64, system, &levels, false);
         let mut f64 = Cpu::<f64>::new(threads, format);
         let f32 = f64.sibling::<f32>();
-        let system = Mixed::new(&mut f64, f32, &levels).unwrap();
+        let system = Mixed::new(&mut f64, f32, &levels, &Ranks::serial()).unwrap();
         measure("mixed", &problem, f64, system, &levels, true);
     }
 }
@@ -57,7 +57,15 @@ fn measure<B: Backend, S: System<B>>(
     levels: &[Ordered<'_>],
     narrow: bool,
 ) {
-    let mut solver = Solver::new(backend, system, &levels[0], &problem.b, narrow).unwrap();
+    let mut solver = Solver::new(
+        backend,
+        &Ranks::serial(),
+        system,
+        &levels[0],
+        &problem.b,
+        narrow,
+    )
+    .unwrap();
     let params = CgParams {
         max_iter: 10,
         tolerance: 0.0,

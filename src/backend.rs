@@ -1,13 +1,14 @@
 //! What a device does for HPCG: one trait, whose provided methods are the textbook composition.
 //!
 //! Vectors and matrices live on the device, in the order of the rows that the [`Ordered`] level
-//! gives them. Operations queue; only [`Backend::read`], [`Backend::read_scalars`] and
+//! gives them. A vector that a matrix multiplies has `ncol` elements, the externals of the halo
+//! behind the local ones; the others have `nrow`. Operations on two vectors run over the shorter. Operations queue; only [`Backend::read`], [`Backend::read_scalars`] and
 //! [`Backend::finish`] wait. A composition that ends in another operation enters it itself. A wrong length is a broken contract and panics; what the world can
 //! cause (no memory, a lost device) is an [`Error`], reported by the calls that allocate or wait.
 
 use std::ops::Neg;
 
-use cubie_host::Ordered;
+use cubie_host::{HaloExchange, Ordered};
 
 use crate::error::Error;
 use crate::meter::{Op, Work};
@@ -21,6 +22,14 @@ pub trait Backend: Sized {
     type Vector;
     /// The matrix of one level with its colours and its injection `f2c`, in the device's format.
     type Matrix;
+
+    /// Bytes of an element of a vector as it travels to other ranks.
+    fn element(&self) -> usize;
+    /// Writes the elements of `x` that other ranks need, in the order of the halo's `send_rows`.
+    /// Waits for the device.
+    fn pack(&mut self, A: &Self::Matrix, x: &Self::Vector, bytes: &mut [u8]) -> Result<(), Error>;
+    /// Overwrites the externals of `x` with elements that other ranks packed.
+    fn unpack(&mut self, A: &Self::Matrix, bytes: &[u8], x: &mut Self::Vector);
 
     /// Converts and uploads one level.
     fn matrix(&mut self, level: &Ordered<'_>) -> Result<Self::Matrix, Error>;
@@ -51,7 +60,7 @@ pub trait Backend: Sized {
     /// One symmetric Gauss–Seidel step on A x = r: the colours forward, then backward.
     /// HPCG: `ComputeSYMGS`.
     fn symgs(&mut self, A: &Self::Matrix, r: &Self::Vector, x: &mut Self::Vector);
-    /// x·y over the local rows (`nrow` of the finest level's vectors). HPCG: `ComputeDotProduct`.
+    /// x·y over the elements of this rank. HPCG: `ComputeDotProduct`.
     fn dot(&mut self, x: &Self::Vector, y: &Self::Vector) -> Self::Scalar;
     /// w = alpha x + beta w, HPCG's `ComputeWAXPBY` with `y = w`.
     fn waxpby(
@@ -72,14 +81,18 @@ pub trait Backend: Sized {
     /// x += xc at the injected rows of the fine matrix `A`. HPCG: `ComputeProlongation`.
     fn prolongation(&mut self, A: &Self::Matrix, xc: &Self::Vector, x: &mut Self::Vector);
 
-    /// y = A x and x·y.
+    // Steps of CG and of the V-cycle. Those that need the neighbours' elements of x get the halo
+    // and exchange it, so that a backend may work on other rows meanwhile.
+
+    /// y = A x and x·y; exchanges the halo of x.
     fn spmv_dot(
         &mut self,
         A: &Self::Matrix,
-        x: &Self::Vector,
+        halo: &mut HaloExchange,
+        x: &mut Self::Vector,
         y: &mut Self::Vector,
-    ) -> Self::Scalar {
-        textbook::spmv_dot(self, A, x, y)
+    ) -> Result<Self::Scalar, Error> {
+        textbook::spmv_dot(self, A, halo, x, y)
     }
     /// x += alpha p, r −= alpha Ap, and r·r.
     fn update_and_norm(
@@ -107,41 +120,45 @@ pub trait Backend: Sized {
         let _ = work;
         textbook::smooth_from_zero(self, A, r, x);
     }
-    /// rc = (r − A x) at the injected rows.
+    /// rc = (r − A x) at the injected rows; exchanges the halo of x.
     fn restrict_residual(
         &mut self,
         A: &Self::Matrix,
+        halo: &mut HaloExchange,
         r: &Self::Vector,
-        x: &Self::Vector,
+        x: &mut Self::Vector,
         work: &mut Self::Vector,
         rc: &mut Self::Vector,
-    ) {
-        textbook::restrict_residual(self, A, r, x, work, rc);
+    ) -> Result<(), Error> {
+        textbook::restrict_residual(self, A, halo, r, x, work, rc)
     }
-    /// Adds the coarse correction `xc` to x, then one symmetric Gauss–Seidel step on A x = r.
+    /// Adds the coarse correction `xc` to x, then one symmetric Gauss–Seidel step on A x = r;
+    /// exchanges the halo of the corrected x.
     fn correct_and_smooth(
         &mut self,
         A: &Self::Matrix,
+        halo: &mut HaloExchange,
         xc: &Self::Vector,
         r: &Self::Vector,
         x: &mut Self::Vector,
         work: &mut Self::Vector,
-    ) {
+    ) -> Result<(), Error> {
         let _ = work;
-        textbook::correct_and_smooth(self, A, xc, r, x);
+        textbook::correct_and_smooth(self, A, halo, xc, r, x)
     }
     /// The same on the finest level, and r·x.
     fn correct_and_smooth_dot(
         &mut self,
         A: &Self::Matrix,
+        halo: &mut HaloExchange,
         xc: &Self::Vector,
         r: &Self::Vector,
         x: &mut Self::Vector,
         work: &mut Self::Vector,
-    ) -> Self::Scalar {
-        self.correct_and_smooth(A, xc, r, x, work);
+    ) -> Result<Self::Scalar, Error> {
+        self.correct_and_smooth(A, halo, xc, r, x, work)?;
         self.enter(Op::Dot);
-        self.dot(r, x)
+        Ok(self.dot(r, x))
     }
 
     /// From here on time and bytes count for `op`.

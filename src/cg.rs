@@ -1,5 +1,7 @@
 //! Preconditioned conjugate gradients, written once for every device and precision (HPCG: `CG`).
 
+use cubie_host::Ranks;
+
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::meter::Op;
@@ -14,23 +16,27 @@ pub struct Workspace<B: Backend> {
 }
 
 impl<B: Backend> Workspace<B> {
-    /// Vectors for a finest level with `ncol` columns.
+    /// Vectors for a finest level with `nrow` rows and `ncol` columns.
     ///
     /// # Errors
     /// If the device cannot hold them.
-    pub fn new(backend: &mut B, ncol: usize) -> Result<Self, Error> {
-        let mut vector = || backend.vector(ncol);
+    pub fn new(backend: &mut B, nrow: usize, ncol: usize) -> Result<Self, Error> {
         Ok(Self {
-            r: vector()?,
-            z: vector()?,
-            p: vector()?,
-            Ap: vector()?,
+            r: backend.vector(nrow)?,
+            z: backend.vector(ncol)?,
+            p: backend.vector(ncol)?,
+            Ap: backend.vector(nrow)?,
         })
     }
 
-    /// The vector that takes a product with A or M⁻¹.
+    /// The vector that takes a product with A.
     pub fn product(&mut self) -> &mut B::Vector {
         &mut self.Ap
+    }
+
+    /// The vector that takes a product with M⁻¹.
+    pub fn preconditioned(&mut self) -> &mut B::Vector {
+        &mut self.z
     }
 }
 
@@ -72,6 +78,7 @@ impl Convergence {
 /// If the device fails.
 pub fn cg<B: Backend>(
     backend: &mut B,
+    ranks: &Ranks,
     system: &mut impl System<B>,
     params: &CgParams,
     b: &B::Vector,
@@ -83,12 +90,13 @@ pub fn cg<B: Backend>(
     let one = backend.scalar(1.0);
 
     backend.enter(Op::Spmv);
-    backend.spmv(system.A(), x, Ap);
+    system.spmv(backend, x, Ap)?;
     backend.enter(Op::Waxpby);
     backend.copy(b, r);
     backend.waxpby(-one, Ap, one, r);
     backend.enter(Op::Dot);
-    let mut squares = vec![backend.dot(r, r)];
+    let rtr = backend.dot(r, r);
+    let mut squares = vec![over_ranks(backend, ranks, rtr)?];
     let mut oldrtz = one;
 
     for k in 1..=params.max_iter {
@@ -100,12 +108,13 @@ pub fn cg<B: Backend>(
         }
         backend.enter(Op::Mg);
         let rtz = if params.preconditioned {
-            system.precondition(backend, r, z)
+            system.precondition(backend, r, z)?
         } else {
             backend.copy(r, z);
             backend.enter(Op::Dot);
             backend.dot(r, z)
         };
+        let rtz = over_ranks(backend, ranks, rtz)?;
 
         backend.enter(Op::Waxpby);
         if k == 1 {
@@ -117,10 +126,12 @@ pub fn cg<B: Backend>(
         oldrtz = rtz;
 
         backend.enter(Op::Spmv);
-        let pAp = backend.spmv_dot(system.A(), p, Ap);
+        let pAp = system.spmv_dot(backend, p, Ap)?;
+        let pAp = over_ranks(backend, ranks, pAp)?;
         backend.enter(Op::Waxpby);
         let alpha = backend.ratio(rtz, pAp);
-        squares.push(backend.update_and_norm(alpha, p, Ap, x, r));
+        let rtr = backend.update_and_norm(alpha, p, Ap, x, r);
+        squares.push(over_ranks(backend, ranks, rtr)?);
         backend.submit();
     }
     let norms = Norms::read(backend, &squares)?;
@@ -128,6 +139,20 @@ pub fn cg<B: Backend>(
         normr0: norms.0[0],
         scaled_residuals: (1..squares.len()).map(|k| norms.scaled(k)).collect(),
     })
+}
+
+/// A rank's part of a dot product, summed over the ranks; stays on the device if there is one rank.
+fn over_ranks<B: Backend>(
+    backend: &mut B,
+    ranks: &Ranks,
+    part: B::Scalar,
+) -> Result<B::Scalar, Error> {
+    if ranks.is_alone() {
+        return Ok(part);
+    }
+    backend.enter(Op::Dot);
+    let part = backend.read_scalars(&[part])?[0];
+    Ok(backend.scalar(ranks.sum_of(part)))
 }
 
 /// Norms of the residual, the first one that of x0.

@@ -1,6 +1,6 @@
 //! A device that was chosen, and the one place where device and precision meet.
 
-use cubie_host::Ordered;
+use cubie_host::{Ordered, Ranks};
 
 use crate::backend::Backend;
 use crate::cpu::{self, Cpu};
@@ -161,29 +161,36 @@ impl Device {
         &self,
         precision: Precision,
         levels: &[Ordered<'_>],
+        ranks: &Ranks,
         job: J,
     ) -> Result<J::Output, Error> {
         match (self, precision) {
             (Self::Cpu { threads, format }, Precision::F64) => {
-                multigrid(Cpu::<f64>::new(*threads, *format), levels, job)
+                multigrid(Cpu::<f64>::new(*threads, *format), levels, ranks, job)
             }
             (Self::Cpu { threads, format }, Precision::F32) => {
-                multigrid(Cpu::<f32>::new(*threads, *format), levels, job)
+                multigrid(Cpu::<f32>::new(*threads, *format), levels, ranks, job)
             }
             (Self::Cpu { threads, format }, Precision::Mixed) => {
                 let mut outer = Cpu::<f64>::new(*threads, *format);
                 let inner = outer.sibling::<f32>();
-                let system = Mixed::new(&mut outer, inner, levels)?;
+                let system = Mixed::new(&mut outer, inner, levels, ranks)?;
                 job.run(outer, system)
             }
             (Self::Cpu { .. }, Precision::F32x2) => panic!("`precision` refuses pairs on a CPU"),
-            (Self::Gpu(device), Precision::F64) => on_gpu(device, Arithmetic::F64, levels, job),
-            (Self::Gpu(device), Precision::F32x2) => on_gpu(device, Arithmetic::F32x2, levels, job),
-            (Self::Gpu(device), Precision::F32) => on_gpu(device, Arithmetic::F32, levels, job),
+            (Self::Gpu(device), Precision::F64) => {
+                on_gpu(device, Arithmetic::F64, levels, ranks, job)
+            }
+            (Self::Gpu(device), Precision::F32x2) => {
+                on_gpu(device, Arithmetic::F32x2, levels, ranks, job)
+            }
+            (Self::Gpu(device), Precision::F32) => {
+                on_gpu(device, Arithmetic::F32, levels, ranks, job)
+            }
             (Self::Gpu(device), Precision::Mixed) => {
                 let mut outer = Gpu::new(device, device.double())?;
                 let inner = Gpu::new(device, Arithmetic::F32)?;
-                let system = Mixed::new(&mut outer, inner, levels)?;
+                let system = Mixed::new(&mut outer, inner, levels, ranks)?;
                 job.run(outer, system)
             }
         }
@@ -194,16 +201,18 @@ fn on_gpu<J: Job>(
     device: &gpu::Device,
     arithmetic: Arithmetic,
     levels: &[Ordered<'_>],
+    ranks: &Ranks,
     job: J,
 ) -> Result<J::Output, Error> {
-    multigrid(Gpu::new(device, arithmetic)?, levels, job)
+    multigrid(Gpu::new(device, arithmetic)?, levels, ranks, job)
 }
 
 fn multigrid<B: Backend, J: Job>(
     mut backend: B,
     levels: &[Ordered<'_>],
+    ranks: &Ranks,
     job: J,
 ) -> Result<J::Output, Error> {
-    let system = Multigrid::new(&mut backend, levels)?;
+    let system = Multigrid::new(&mut backend, levels, ranks)?;
     job.run(backend, system)
 }

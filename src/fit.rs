@@ -1,6 +1,6 @@
 //! Whether a run fits into memory, and the largest one that fills a share of it.
 
-use cubie_host::{Geometry, Grid, Problem};
+use cubie_host::{Geometry, Grid, Problem, Ranks};
 
 use crate::device::{Device, Job};
 use crate::machine::Machine;
@@ -38,7 +38,8 @@ pub fn rehearse(device: &Device, params: &Params, geometry: &Geometry) -> Result
     let orderings = Orderings::new(&params.order, &problem);
     let levels = orderings.view(&problem.levels);
     let vector = OneVector(geometry.nrow());
-    device.run(device.precision(params.precision)?, &levels, vector)
+    let precision = device.precision(params.precision)?;
+    device.run(precision, &levels, &Ranks::serial(), vector)
 }
 
 /// Allocates a vector of this length.

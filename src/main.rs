@@ -49,7 +49,12 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
         Box::new(Bars::new())
     };
     let stop = stop_on_interrupt()?;
-    let results = benchmark::run(&params, progress.as_mut(), &stop)?;
+    let results = benchmark::run(
+        &params,
+        &cubie_host::Ranks::serial(),
+        progress.as_mut(),
+        &stop,
+    )?;
     deliver(&results, outputs)?;
     Ok(if results.is_valid() {
         ExitCode::SUCCESS

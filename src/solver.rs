@@ -1,6 +1,6 @@
 //! One problem on one device in one order: what the phases of the benchmark work with.
 
-use cubie_host::{Level, Order, Ordered, Ordering, Problem};
+use cubie_host::{Level, Order, Ordered, Ordering, Problem, Ranks};
 
 use crate::backend::Backend;
 use crate::cg::{CgParams, Convergence, Workspace, cg};
@@ -42,9 +42,11 @@ impl Orderings {
     }
 }
 
-/// A system on its device with the vectors that CG needs. Vectors go in and out in natural order.
+/// A system on its device with the vectors that CG needs. Vectors go in and out in natural order
+/// and without externals.
 pub struct Solver<B: Backend, S> {
     backend: B,
+    ranks: Ranks,
     system: S,
     order: Ordering,
     /// b is multiplied with this power of two on its way to the device and x divided by it on its
@@ -62,23 +64,26 @@ impl<B: Backend, S: System<B>> Solver<B, S> {
     /// If the device cannot hold them.
     pub fn new(
         mut backend: B,
+        ranks: &Ranks,
         system: S,
         level: &Ordered<'_>,
         b: &[f64],
         narrow: bool,
     ) -> Result<Self, Error> {
-        let ncol = level.level.A.ncol;
-        let (device_b, x) = (backend.vector(ncol)?, backend.vector(ncol)?);
-        let workspace = Workspace::new(&mut backend, ncol)?;
-        let norm = b.iter().map(|b| b * b).sum::<f64>().sqrt();
+        let (nrow, ncol) = (level.level.A.nrow, level.level.A.ncol);
+        let (device_b, x) = (backend.vector(nrow)?, backend.vector(ncol)?);
+        let workspace = Workspace::new(&mut backend, nrow, ncol)?;
+        let norm = ranks.sum_of(b.iter().map(|b| b * b).sum()).sqrt();
         let scale = if narrow {
             (50.0 - norm.log2().round()).exp2()
         } else {
             1.0
         };
         let order = level.order.clone();
+        let ranks = ranks.clone();
         let mut solver = Self {
             backend,
+            ranks,
             system,
             order,
             scale,
@@ -88,6 +93,11 @@ impl<B: Backend, S: System<B>> Solver<B, S> {
         };
         solver.set_b(b);
         Ok(solver)
+    }
+
+    /// The ranks that solve together.
+    pub fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
     /// Replaces the right-hand side.
@@ -115,6 +125,7 @@ impl<B: Backend, S: System<B>> Solver<B, S> {
         self.backend.zero(&mut self.x);
         let mut convergence = cg(
             &mut self.backend,
+            &self.ranks,
             &mut self.system,
             params,
             &self.b,
@@ -144,25 +155,45 @@ impl<B: Backend, S: System<B>> Solver<B, S> {
         self.backend.write(&mut self.x, &self.order.permute(v));
     }
 
-    /// Ap = A x; queued, not waited for.
-    pub fn spmv(&mut self) {
-        self.backend
-            .spmv(self.system.A(), &self.x, self.workspace.product());
-    }
-
-    /// Ap = M⁻¹ x; queued, not waited for.
-    pub fn mg(&mut self) {
-        self.system
-            .precondition(&mut self.backend, &self.x, self.workspace.product());
-    }
-
-    /// Waits for and returns what [`Solver::spmv`] or [`Solver::mg`] computed.
+    /// Applies A to the input; queued, not waited for.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn output(&mut self) -> Result<Vec<f64>, Error> {
+    pub fn spmv(&mut self) -> Result<(), Error> {
+        self.system
+            .spmv(&mut self.backend, &mut self.x, self.workspace.product())
+    }
+
+    /// Applies M⁻¹ to the input; queued, not waited for.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn mg(&mut self) -> Result<(), Error> {
+        let z = self.workspace.preconditioned();
+        self.system.precondition(&mut self.backend, &self.x, z)?;
+        Ok(())
+    }
+
+    /// A v
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn spmv_of(&mut self, v: &[f64]) -> Result<Vec<f64>, Error> {
+        self.set_input(v);
+        self.spmv()?;
         let Ap = self.backend.read(self.workspace.product())?;
         Ok(self.order.restore(&Ap))
+    }
+
+    /// M⁻¹ v
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn mg_of(&mut self, v: &[f64]) -> Result<Vec<f64>, Error> {
+        self.set_input(v);
+        self.mg()?;
+        let z = self.backend.read(self.workspace.preconditioned())?;
+        Ok(self.order.restore(&z))
     }
 
     /// Waits until the device is idle; the work since the last call.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use cubie::params::{DeviceChoice, Format, Params};
 use cubie::progress::{Progress, Silent};
 use cubie::{Precision, Results, benchmark};
-use cubie_host::{Grid, Order};
+use cubie_host::{Grid, Order, Ranks};
 
 fn params(n: [usize; 3], precision: Precision, order: Order) -> Params {
     Params {
@@ -23,7 +23,13 @@ fn params(n: [usize; 3], precision: Precision, order: Order) -> Params {
 }
 
 fn run(params: &Params) -> Results {
-    benchmark::run(params, &mut Silent, &AtomicBool::new(false)).unwrap()
+    benchmark::run(
+        params,
+        &Ranks::serial(),
+        &mut Silent,
+        &AtomicBool::new(false),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -114,7 +120,13 @@ fn an_interrupt_ends_the_timed_sets_after_the_current_one() {
         seconds: 1000,
         ..params([16; 3], Precision::F64, Order::COLOR8)
     };
-    let results = benchmark::run(&params, &mut StopInTheFirstSet(&stop), &stop).unwrap();
+    let results = benchmark::run(
+        &params,
+        &Ranks::serial(),
+        &mut StopInTheFirstSet(&stop),
+        &stop,
+    )
+    .unwrap();
     assert!(results.cut_short && results.sets.count == 1 && results.sets.planned > 1);
     assert!(results.is_valid() && !results.is_official());
 }

@@ -8,7 +8,7 @@ use cubie::params::Format;
 use cubie::solver::{Orderings, Solver};
 use cubie::validate::kernels::{check_kernels, hash_vector};
 use cubie::{Backend, Precision};
-use cubie_host::{Geometry, Order, Problem};
+use cubie_host::{Geometry, Order, Problem, Ranks};
 
 #[test]
 fn every_kernel_agrees_with_its_twin() {
@@ -68,9 +68,8 @@ fn natural_order_gives_the_recorded_kernel_values() {
     check("SYMGS1(v)", &y);
     cpu.symgs(&A, &x, &mut y);
     check("SYMGS2(v)", &y);
-    let system = Multigrid::new(&mut cpu, &levels).unwrap();
-    let mut solver = Solver::new(cpu, system, &levels[0], &problem.b, false).unwrap();
-    solver.set_input(&v);
-    solver.mg();
-    check("MG(v)", &solver.output().unwrap());
+    let system = Multigrid::new(&mut cpu, &levels, &Ranks::serial()).unwrap();
+    let mut solver =
+        Solver::new(cpu, &Ranks::serial(), system, &levels[0], &problem.b, false).unwrap();
+    check("MG(v)", &solver.mg_of(&v).unwrap());
 }

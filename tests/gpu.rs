@@ -20,7 +20,7 @@ use cubie::reference::Reference;
 use cubie::solver::{Orderings, Solver};
 use cubie::validate::kernels::hash_vector;
 use cubie::{Backend, Error, Op, Precision};
-use cubie_host::{Geometry, Order, Problem};
+use cubie_host::{Geometry, Order, Problem, Ranks};
 
 /// The adapters to test on.
 fn devices() -> Vec<Adapter> {
@@ -171,7 +171,8 @@ fn solve(
         narrow: bool,
         params: &CgParams,
     ) -> (Convergence, Vec<f64>) {
-        let mut solver = Solver::new(gpu, system, level, &problem.b, narrow).unwrap();
+        let mut solver =
+            Solver::new(gpu, &Ranks::serial(), system, level, &problem.b, narrow).unwrap();
         let convergence = solver.solve(params).unwrap();
         let work = solver.finish().unwrap();
         for op in Op::ALL {
@@ -182,10 +183,10 @@ fn solve(
     }
     if mixed {
         let inner = Gpu::new(device, Arithmetic::F32).unwrap();
-        let system = Mixed::new(&mut gpu, inner, &levels).unwrap();
+        let system = Mixed::new(&mut gpu, inner, &levels, &Ranks::serial()).unwrap();
         run(gpu, system, problem, &levels[0], narrow, params)
     } else {
-        let system = Multigrid::new(&mut gpu, &levels).unwrap();
+        let system = Multigrid::new(&mut gpu, &levels, &Ranks::serial()).unwrap();
         run(gpu, system, problem, &levels[0], narrow, params)
     }
 }
@@ -194,8 +195,16 @@ fn reference(problem: &Problem, params: &CgParams) -> Convergence {
     let orderings = Orderings::new(&Order::COLOR8, problem);
     let levels = orderings.view(&problem.levels);
     let mut backend = Reference::new();
-    let system = Multigrid::new(&mut backend, &levels).unwrap();
-    let mut solver = Solver::new(backend, system, &levels[0], &problem.b, false).unwrap();
+    let system = Multigrid::new(&mut backend, &levels, &Ranks::serial()).unwrap();
+    let mut solver = Solver::new(
+        backend,
+        &Ranks::serial(),
+        system,
+        &levels[0],
+        &problem.b,
+        false,
+    )
+    .unwrap();
     solver.solve(params).unwrap()
 }
 
@@ -310,8 +319,9 @@ fn times_are_estimated_without_timestamps() {
         let mut gpu = Gpu::new(&device, Arithmetic::F32).unwrap();
         let orderings = Orderings::new(&Order::COLOR8, &problem);
         let levels = orderings.view(&problem.levels);
-        let system = Multigrid::new(&mut gpu, &levels).unwrap();
-        let mut solver = Solver::new(gpu, system, &levels[0], &problem.b, true).unwrap();
+        let system = Multigrid::new(&mut gpu, &levels, &Ranks::serial()).unwrap();
+        let mut solver =
+            Solver::new(gpu, &Ranks::serial(), system, &levels[0], &problem.b, true).unwrap();
         // The first solution calibrates.
         for _ in 0..3 {
             let begun = Instant::now();

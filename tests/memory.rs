@@ -6,7 +6,7 @@ use cubie::params::{DeviceChoice, Format};
 use cubie::progress::Silent;
 use cubie::results::DeviceKind;
 use cubie::{Params, Precision, benchmark, model};
-use cubie_host::{Grid, Order};
+use cubie_host::{Grid, Order, Ranks};
 
 #[test]
 fn a_run_on_the_cpu_needs_what_the_model_says() {
@@ -24,7 +24,13 @@ fn a_run_on_the_cpu_needs_what_the_model_says() {
                 device_memory: None,
                 notices: Vec::new(),
             };
-            let results = benchmark::run(&params, &mut Silent, &AtomicBool::new(false)).unwrap();
+            let results = benchmark::run(
+                &params,
+                &Ranks::serial(),
+                &mut Silent,
+                &AtomicBool::new(false),
+            )
+            .unwrap();
             let geometry = params.grid.geometry(0).unwrap();
             let need = model::need(&geometry, DeviceKind::Cpu, precision, format);
             let ratio = results.memory.host as f64 / need.host as f64;

@@ -6,7 +6,7 @@ use cubie::mg::Multigrid;
 use cubie::reference::{Reference, dot, spmv, symgs};
 use cubie::solver::{Orderings, Solver};
 use cubie::validate::kernels::hash_vector;
-use cubie_host::{Geometry, Order, Problem};
+use cubie_host::{Geometry, Order, Problem, Ranks};
 use serde_json::Value;
 
 fn recorded(run: &str) -> Value {
@@ -25,8 +25,16 @@ fn solver(problem: &Problem, order: &Order) -> Solver<Reference, Multigrid<Refer
     let orderings = Orderings::new(order, problem);
     let levels = orderings.view(&problem.levels);
     let mut backend = Reference::new();
-    let system = Multigrid::new(&mut backend, &levels).unwrap();
-    Solver::new(backend, system, &levels[0], &problem.b, false).unwrap()
+    let system = Multigrid::new(&mut backend, &levels, &Ranks::serial()).unwrap();
+    Solver::new(
+        backend,
+        &Ranks::serial(),
+        system,
+        &levels[0],
+        &problem.b,
+        false,
+    )
+    .unwrap()
 }
 
 const FIFTY: CgParams = CgParams {
@@ -115,7 +123,5 @@ fn kernels_give_the_recorded_values() {
     symgs(A, &v, &mut x);
     check("SYMGS2(v)", &x);
     let mut solver = solver(&problem, &Order::Natural);
-    solver.set_input(&v);
-    solver.mg();
-    check("MG(v)", &solver.output().unwrap());
+    check("MG(v)", &solver.mg_of(&v).unwrap());
 }

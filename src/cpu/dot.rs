@@ -11,11 +11,11 @@ pub(super) const BLOCK: usize = 4096;
 
 /// Σ_i x_i y_i in double precision: blocks of fixed size, then the blocks in order.
 pub(super) fn dot<T: Real>(pool: &Pool, x: &[T], y: &[T]) -> f64 {
-    assert_eq!(x.len(), y.len());
-    let mut partial = vec![0.0; x.len().div_ceil(BLOCK)];
+    let len = x.len().min(y.len());
+    let mut partial = vec![0.0; len.div_ceil(BLOCK)];
     pool.split(&mut partial, |first, sums| {
         for (k, sum) in sums.iter_mut().enumerate() {
-            let block = (first + k) * BLOCK..((first + k + 1) * BLOCK).min(x.len());
+            let block = (first + k) * BLOCK..((first + k + 1) * BLOCK).min(len);
             *sum = dispatch(BlockDot {
                 x: &x[block.clone()],
                 y: &y[block],

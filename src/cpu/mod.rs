@@ -17,13 +17,14 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Instant;
 
-use cubie_host::Ordered;
+use cubie_host::{HaloExchange, Ordered};
 
 use crate::backend::{Backend, Convert};
 use crate::error::Error;
 use crate::meter::{Op, Stopwatch, Work};
 use crate::params::Format;
 use crate::real::Real;
+use crate::reference;
 use crate::textbook;
 use ell::Ell;
 use pool::Pool;
@@ -88,13 +89,30 @@ impl<T: Real> Cpu<T> {
             A.forward_bytes() + A.injected_bytes() + A.backward_bytes(),
         );
     }
+    /// The smoother finds the correction by itself; the neighbours need it in x.
+    fn exchange_corrected(
+        &mut self,
+        A: &CpuMatrix<T>,
+        halo: &mut HaloExchange,
+        xc: &Vec<T>,
+        x: &mut Vec<T>,
+    ) -> Result<(), Error> {
+        if halo.is_needed() {
+            self.prolongation(A, xc, x);
+        }
+        textbook::exchange_halo(self, A, halo, x)
+    }
     fn allocate(&self, bytes: usize) {
         *self.team.allocated.borrow_mut() += bytes as u64;
     }
 }
 
 /// A level's matrix in one of the formats.
-pub struct CpuMatrix<T>(Stored<T>);
+pub struct CpuMatrix<T> {
+    stored: Stored<T>,
+    /// The rows that other ranks need.
+    send_rows: Vec<u32>,
+}
 
 enum Stored<T> {
     Ell(Ell<T>),
@@ -103,7 +121,7 @@ enum Stored<T> {
 
 impl<T: Real> CpuMatrix<T> {
     fn f2c(&self) -> &[u32] {
-        match &self.0 {
+        match &self.stored {
             Stored::Ell(A) => &A.f2c,
             Stored::Split(A) => &A.f2c,
         }
@@ -114,6 +132,21 @@ impl<T: Real> Backend for Cpu<T> {
     type Scalar = f64;
     type Vector = Vec<T>;
     type Matrix = CpuMatrix<T>;
+
+    fn element(&self) -> usize {
+        size_of::<T>()
+    }
+    fn pack(&mut self, A: &CpuMatrix<T>, x: &Vec<T>, bytes: &mut [u8]) -> Result<(), Error> {
+        reference::pack(&A.send_rows, x, bytes);
+        Ok(())
+    }
+    fn unpack(&mut self, A: &CpuMatrix<T>, bytes: &[u8], x: &mut Vec<T>) {
+        let nrow = match &A.stored {
+            Stored::Ell(A) => A.nrow,
+            Stored::Split(A) => A.nrow,
+        };
+        reference::unpack(bytes, &mut x[nrow..]);
+    }
 
     fn matrix(&mut self, level: &Ordered<'_>) -> Result<CpuMatrix<T>, Error> {
         let (stored, bytes) = match self.format {
@@ -129,10 +162,13 @@ impl<T: Real> Backend for Cpu<T> {
             }
         };
         self.allocate(bytes);
-        Ok(CpuMatrix(stored))
+        Ok(CpuMatrix {
+            stored,
+            send_rows: level.halo().send_rows,
+        })
     }
     fn replace_diagonal(&mut self, A: &mut CpuMatrix<T>, diagonal: &[f64]) {
-        match &mut A.0 {
+        match &mut A.stored {
             Stored::Ell(A) => A.replace_diagonal(diagonal),
             Stored::Split(A) => A.replace_diagonal(diagonal),
         }
@@ -165,12 +201,14 @@ impl<T: Real> Backend for Cpu<T> {
         self.pool().split(x, |_, x| x.fill(T::ZERO));
     }
     fn copy(&mut self, x: &Vec<T>, y: &mut Vec<T>) {
-        self.moved(2 * x.len(), 0);
-        self.pool()
-            .split(y, |start, y| y.copy_from_slice(&x[start..start + y.len()]));
+        let len = x.len().min(y.len());
+        self.moved(2 * len, 0);
+        self.pool().split(&mut y[..len], |start, y| {
+            y.copy_from_slice(&x[start..start + y.len()])
+        });
     }
     fn spmv(&mut self, A: &CpuMatrix<T>, x: &Vec<T>, y: &mut Vec<T>) {
-        match &A.0 {
+        match &A.stored {
             Stored::Ell(A) => {
                 self.moved(A.ncol + A.nrow, A.pass_bytes());
                 ell::spmv(self.pool(), A, x, y);
@@ -182,7 +220,7 @@ impl<T: Real> Backend for Cpu<T> {
         }
     }
     fn symgs(&mut self, A: &CpuMatrix<T>, r: &Vec<T>, x: &mut Vec<T>) {
-        match &A.0 {
+        match &A.stored {
             Stored::Ell(A) => {
                 let vectors = (A.ncol + 3 * A.nrow) * size_of::<T>();
                 let bytes = ell::passes(A) * (A.pass_bytes() + vectors) as f64;
@@ -219,12 +257,21 @@ impl<T: Real> Backend for Cpu<T> {
         prolongation::prolongation(self.pool(), A.f2c(), xc, x);
     }
 
-    fn spmv_dot(&mut self, A: &CpuMatrix<T>, x: &Vec<T>, y: &mut Vec<T>) -> f64 {
-        let Stored::Split(A) = &A.0 else {
-            return textbook::spmv_dot(self, A, x, y);
+    fn spmv_dot(
+        &mut self,
+        A: &CpuMatrix<T>,
+        halo: &mut HaloExchange,
+        x: &mut Vec<T>,
+        y: &mut Vec<T>,
+    ) -> Result<f64, Error> {
+        let Stored::Split(split) = &A.stored else {
+            return textbook::spmv_dot(self, A, halo, x, y);
         };
-        self.moved(A.ncol + A.nrow, A.pass_bytes());
-        split::with_sums(A, |sums| split::spmv(self.pool(), A, x, y, sums))
+        textbook::exchange_halo(self, A, halo, x)?;
+        self.moved(split.ncol + split.nrow, split.pass_bytes());
+        Ok(split::with_sums(split, |sums| {
+            split::spmv(self.pool(), split, x, y, sums)
+        }))
     }
     fn update_and_norm(
         &mut self,
@@ -234,7 +281,7 @@ impl<T: Real> Backend for Cpu<T> {
         x: &mut Vec<T>,
         r: &mut Vec<T>,
     ) -> f64 {
-        self.moved(6 * x.len(), 0);
+        self.moved(6 * r.len(), 0);
         update::update_and_norm(self.pool(), alpha, p, Ap, x, r)
     }
     fn smooth_from_zero(
@@ -244,7 +291,7 @@ impl<T: Real> Backend for Cpu<T> {
         x: &mut Vec<T>,
         work: Option<&mut Vec<T>>,
     ) {
-        let Stored::Split(A) = &A.0 else {
+        let Stored::Split(A) = &A.stored else {
             return textbook::smooth_from_zero(self, A, r, x);
         };
         let kept = if work.is_some() { A.nrow } else { 0 };
@@ -257,48 +304,56 @@ impl<T: Real> Backend for Cpu<T> {
     fn restrict_residual(
         &mut self,
         A: &CpuMatrix<T>,
+        halo: &mut HaloExchange,
         r: &Vec<T>,
-        x: &Vec<T>,
+        x: &mut Vec<T>,
         work: &mut Vec<T>,
         rc: &mut Vec<T>,
-    ) {
-        let Stored::Split(A) = &A.0 else {
-            return textbook::restrict_residual(self, A, r, x, work, rc);
+    ) -> Result<(), Error> {
+        let Stored::Split(split) = &A.stored else {
+            return textbook::restrict_residual(self, A, halo, r, x, work, rc);
         };
-        self.moved(A.ncol + 2 * A.f2c.len(), A.residual_bytes());
-        split::restrict_residual(self.pool(), A, r, x, rc);
+        textbook::exchange_halo(self, A, halo, x)?;
+        self.moved(split.ncol + 2 * split.f2c.len(), split.residual_bytes());
+        split::restrict_residual(self.pool(), split, r, x, rc);
+        Ok(())
     }
     fn correct_and_smooth(
         &mut self,
         A: &CpuMatrix<T>,
+        halo: &mut HaloExchange,
         xc: &Vec<T>,
         r: &Vec<T>,
         x: &mut Vec<T>,
         work: &mut Vec<T>,
-    ) {
-        let Stored::Split(A) = &A.0 else {
-            return textbook::correct_and_smooth(self, A, xc, r, x);
+    ) -> Result<(), Error> {
+        let Stored::Split(split) = &A.stored else {
+            return textbook::correct_and_smooth(self, A, halo, xc, r, x);
         };
-        self.moved_by_correction(A, 0);
-        split::correct_and_smooth(self.pool(), A, xc, r, x, work, None);
+        self.exchange_corrected(A, halo, xc, x)?;
+        self.moved_by_correction(split, 0);
+        split::correct_and_smooth(self.pool(), split, xc, r, x, work, None);
+        Ok(())
     }
     fn correct_and_smooth_dot(
         &mut self,
         A: &CpuMatrix<T>,
+        halo: &mut HaloExchange,
         xc: &Vec<T>,
         r: &Vec<T>,
         x: &mut Vec<T>,
         work: &mut Vec<T>,
-    ) -> f64 {
-        let Stored::Split(A) = &A.0 else {
-            textbook::correct_and_smooth(self, A, xc, r, x);
+    ) -> Result<f64, Error> {
+        let Stored::Split(split) = &A.stored else {
+            textbook::correct_and_smooth(self, A, halo, xc, r, x)?;
             self.enter(Op::Dot);
-            return self.dot(r, x);
+            return Ok(self.dot(r, x));
         };
-        self.moved_by_correction(A, A.nrow);
-        split::with_sums(A, |sums| {
-            split::correct_and_smooth(self.pool(), A, xc, r, x, work, sums)
-        })
+        self.exchange_corrected(A, halo, xc, x)?;
+        self.moved_by_correction(split, split.nrow);
+        Ok(split::with_sums(split, |sums| {
+            split::correct_and_smooth(self.pool(), split, xc, r, x, work, sums);
+        }))
     }
 
     fn enter(&mut self, op: Op) {
@@ -325,8 +380,8 @@ impl<T: Real, U: Real> Convert<Cpu<U>> for Cpu<T> {
 
 /// y = x in another precision.
 fn convert<T: Real, U: Real>(pool: &Pool, x: &[T], y: &mut [U]) {
-    assert_eq!(x.len(), y.len());
-    pool.split(y, |start, y| {
+    let len = x.len().min(y.len());
+    pool.split(&mut y[..len], |start, y| {
         y.iter_mut()
             .zip(&x[start..])
             .for_each(|(y, x)| *y = U::from_f64(x.to_f64()));

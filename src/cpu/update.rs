@@ -17,8 +17,8 @@ pub(super) fn update_and_norm<T: Real>(
     x: &mut [T],
     r: &mut [T],
 ) -> f64 {
-    let len = x.len();
-    assert!(p.len() == len && Ap.len() == len && r.len() == len);
+    let len = r.len();
+    assert!(p.len() >= len && x.len() >= len && Ap.len() == len);
     let alpha = T::from_f64(alpha);
     let (x, r) = (SharedSlice::new(x), SharedSlice::new(r));
     let mut sums = vec![0.0; len.div_ceil(BLOCK)];

@@ -8,9 +8,9 @@ use crate::real::Real;
 
 /// w_i = alpha x_i + beta w_i
 pub(super) fn waxpby<T: Real>(pool: &Pool, alpha: f64, x: &[T], beta: f64, w: &mut [T]) {
-    assert_eq!(x.len(), w.len());
+    let len = x.len().min(w.len());
     let (alpha, beta) = (T::from_f64(alpha), T::from_f64(beta));
-    pool.split(w, |start, w| {
+    pool.split(&mut w[..len], |start, w| {
         let x = &x[start..start + w.len()];
         dispatch(Waxpby { alpha, x, beta, w });
     });

@@ -65,6 +65,26 @@ impl Arithmetic {
         }
     }
 
+    /// Numbers of the device's memory as they travel to other ranks: pairs as doubles, so that a
+    /// rank on a CPU understands them.
+    pub(super) fn to_wire(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        match self {
+            Self::F32x2 => bytemuck::cast_slice(&self.decode(bytes)).to_vec().into(),
+            Self::F64 | Self::F32 => bytes.into(),
+        }
+    }
+
+    /// Numbers from other ranks as they stand in the device's memory.
+    pub(super) fn of_wire(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        match self {
+            Self::F32x2 => {
+                let doubles: Vec<f64> = bytemuck::pod_collect_to_vec(bytes);
+                self.encode(&doubles).into_owned().into()
+            }
+            Self::F64 | Self::F32 => bytes.into(),
+        }
+    }
+
     /// The numbers that stand in a piece of the device's memory.
     pub(super) fn decode(self, bytes: &[u8]) -> Vec<f64> {
         match self {

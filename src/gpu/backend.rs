@@ -157,6 +157,27 @@ impl Backend for Gpu {
     type Vector = GpuVector;
     type Matrix = GpuMatrix;
 
+    fn element(&self) -> usize {
+        usize::try_from(self.arithmetic().bytes()).expect("a few bytes")
+    }
+    fn pack(&mut self, A: &GpuMatrix, x: &GpuVector, bytes: &mut [u8]) -> Result<(), Error> {
+        let n = A.sent;
+        let buffers = [&A.send_rows, &x.buffer, &A.outgoing];
+        self.each(Kernel::Pack, &buffers, n, 2 * n, 4 * n);
+        let length = n as u64 * self.arithmetic().bytes();
+        let arithmetic = self.arithmetic();
+        Ok(self
+            .device
+            .read(&[(&A.outgoing.raw, 0, length)], |packed| {
+                bytes.copy_from_slice(&arithmetic.to_wire(packed));
+            })?)
+    }
+    fn unpack(&mut self, A: &GpuMatrix, bytes: &[u8], x: &mut GpuVector) {
+        let offset = A.nrow as u64 * self.arithmetic().bytes();
+        let externals = self.arithmetic().of_wire(bytes);
+        self.device.write_at(&x.buffer, offset, &externals);
+    }
+
     fn matrix(&mut self, level: &Ordered<'_>) -> Result<GpuMatrix, Error> {
         Ok(GpuMatrix::upload(&self.device, self.arithmetic(), level)?)
     }
@@ -235,8 +256,8 @@ impl Backend for Gpu {
         self.each(Kernel::Zero, &[&x.buffer], x.len, x.len, 0);
     }
     fn copy(&mut self, x: &GpuVector, y: &mut GpuVector) {
-        assert_eq!(x.len, y.len);
-        self.each(Kernel::Copy, &[&x.buffer, &y.buffer], x.len, 2 * x.len, 0);
+        let n = x.len.min(y.len);
+        self.each(Kernel::Copy, &[&x.buffer, &y.buffer], n, 2 * n, 0);
     }
     fn spmv(&mut self, A: &GpuMatrix, x: &GpuVector, y: &mut GpuVector) {
         assert!(x.len == A.ncol && y.len >= A.nrow);
@@ -264,15 +285,15 @@ impl Backend for Gpu {
         }
     }
     fn dot(&mut self, x: &GpuVector, y: &GpuVector) -> GpuScalar {
-        assert_eq!(x.len, y.len);
+        let n = x.len.min(y.len);
         let slot = self.new_scalar();
-        let threads = x.len.div_ceil(ELEMENTS);
+        let threads = n.div_ceil(ELEMENTS);
         let groups = threads.div_ceil(WORKGROUP as usize).clamp(1, PARTIALS);
         let buffers = [&x.buffer, &y.buffer, &self.partials];
         let vectors = if x.buffer.id == y.buffer.id { 1 } else { 2 };
-        let bytes = vectors * x.len as u64 * self.arithmetic().bytes();
+        let bytes = vectors * n as u64 * self.arithmetic().bytes();
         let threads = groups * WORKGROUP as usize;
-        self.dispatch(Kernel::Dot, &buffers, &[word(x.len)], threads, bytes);
+        self.dispatch(Kernel::Dot, &buffers, &[word(n)], threads, bytes);
         let buffers = [&self.partials, &self.scalars];
         let bytes = groups as u64 * self.arithmetic().bytes();
         self.dispatch(Kernel::DotSum, &buffers, &[word(groups), slot], 1, bytes);
@@ -282,17 +303,17 @@ impl Backend for Gpu {
         }
     }
     fn waxpby(&mut self, alpha: GpuScalar, x: &GpuVector, beta: GpuScalar, w: &mut GpuVector) {
-        assert_eq!(x.len, w.len);
+        let n = x.len.min(w.len);
         let params = [
-            word(x.len),
+            word(n),
             alpha.slot,
             alpha.negative.into(),
             beta.slot,
             beta.negative.into(),
         ];
         let buffers = [&self.scalars, &x.buffer, &w.buffer];
-        let bytes = 3 * x.len as u64 * self.arithmetic().bytes();
-        self.dispatch(Kernel::Waxpby, &buffers, &params, x.len, bytes);
+        let bytes = 3 * n as u64 * self.arithmetic().bytes();
+        self.dispatch(Kernel::Waxpby, &buffers, &params, n, bytes);
     }
     fn restriction(&mut self, A: &GpuMatrix, r: &GpuVector, Axf: &GpuVector, rc: &mut GpuVector) {
         let n = A.coarse_rows;
@@ -335,8 +356,8 @@ impl Gpu {
     fn convert(&self, kernel: Kernel, x: &GpuVector, inner: &Gpu, y: &GpuVector) {
         assert_eq!(inner.arithmetic(), Arithmetic::F32);
         assert!(inner.device.is(&self.device), "vectors of two devices");
-        assert_eq!(x.len, y.len);
-        let singles = x.len * size_of::<f32>();
-        self.each(kernel, &[&x.buffer, &y.buffer], x.len, x.len, singles);
+        let n = x.len.min(y.len);
+        let singles = n * size_of::<f32>();
+        self.each(kernel, &[&x.buffer, &y.buffer], n, n, singles);
     }
 }

@@ -29,6 +29,8 @@ pub enum Kernel {
     Restriction,
     /// x += xc at the injected rows.
     Prolongation,
+    /// The elements of x that other ranks need.
+    Pack,
     /// x = 0
     Zero,
     /// y = x
@@ -43,7 +45,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All, in the order in which they are declared.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Spmv,
         Self::Symgs,
         Self::ReplaceDiagonal,
@@ -53,6 +55,7 @@ impl Kernel {
         Self::Waxpby,
         Self::Restriction,
         Self::Prolongation,
+        Self::Pack,
         Self::Zero,
         Self::Copy,
         Self::Narrow,
@@ -92,6 +95,7 @@ impl Kernel {
             Self::Waxpby => shader!("waxpby", [R, R, W]),
             Self::Restriction => shader!("restriction", [R, R, R, W]),
             Self::Prolongation => shader!("prolongation", [R, R, W]),
+            Self::Pack => shader!("pack", [R, R, W]),
             Self::Zero => shader!("zero", [W]),
             Self::Copy => shader!("copy", [R, W]),
             Self::Narrow => shader!("narrow", [R, W]),

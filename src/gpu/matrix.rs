@@ -28,6 +28,11 @@ pub struct GpuMatrix {
     /// The fine row of each coarse row.
     pub(super) f2c: Buffer,
     pub(super) coarse_rows: usize,
+    /// The rows that other ranks need.
+    pub(super) send_rows: Buffer,
+    pub(super) sent: usize,
+    /// Room for their elements.
+    pub(super) outgoing: Buffer,
 }
 
 /// Some rows of the matrix, and their entries.
@@ -100,6 +105,11 @@ impl GpuMatrix {
         let rows = level.f2c();
         let f2c = device.storage("the list of injected rows", rows.len(), COL)?;
         device.write(&f2c, bytemuck::cast_slice(&rows));
+        let rows_to_send = level.halo().send_rows;
+        let sent = rows_to_send.len();
+        let send_rows = device.storage("the list of rows to send", sent, COL)?;
+        device.write(&send_rows, bytemuck::cast_slice(&rows_to_send));
+        let outgoing = device.storage("the elements to send", sent, arithmetic.bytes())?;
         Ok(Self {
             nrow: A.nrow,
             ncol: A.ncol,
@@ -108,6 +118,9 @@ impl GpuMatrix {
             diagonal,
             f2c,
             coarse_rows: rows.len(),
+            send_rows,
+            sent,
+            outgoing,
         })
     }
 }

@@ -3,7 +3,9 @@
 //! It is the definition that the fast backends are tested against, and it runs the reference
 //! phases. Without fused multiply–add and in natural order it gives the last bits of HPCG 3.1.
 
+mod copy;
 mod dot;
+mod halo;
 mod prolongation;
 mod restriction;
 mod spmv;
@@ -15,7 +17,9 @@ use std::time::Instant;
 
 use cubie_host::{Matrix, Ordered};
 
+pub use copy::copy;
 pub use dot::dot;
+pub use halo::{pack, unpack};
 pub use prolongation::prolongation;
 pub use restriction::restriction;
 pub use spmv::spmv;
@@ -38,6 +42,8 @@ pub struct ReferenceMatrix {
     pub A: Arc<Matrix>,
     /// The fine row of each coarse row; empty on the coarsest level.
     pub f2c: Vec<u32>,
+    /// The rows that other ranks need.
+    pub send_rows: Vec<u32>,
 }
 
 impl Reference {
@@ -52,10 +58,22 @@ impl Backend for Reference {
     type Vector = Vec<f64>;
     type Matrix = ReferenceMatrix;
 
+    fn element(&self) -> usize {
+        size_of::<f64>()
+    }
+    fn pack(&mut self, A: &ReferenceMatrix, x: &Vec<f64>, bytes: &mut [u8]) -> Result<(), Error> {
+        pack(&A.send_rows, x, bytes);
+        Ok(())
+    }
+    fn unpack(&mut self, A: &ReferenceMatrix, bytes: &[u8], x: &mut Vec<f64>) {
+        unpack(bytes, &mut x[A.A.nrow..]);
+    }
+
     fn matrix(&mut self, level: &Ordered<'_>) -> Result<ReferenceMatrix, Error> {
         Ok(ReferenceMatrix {
             A: level.matrix(),
             f2c: level.f2c(),
+            send_rows: level.halo().send_rows,
         })
     }
     fn replace_diagonal(&mut self, A: &mut ReferenceMatrix, diagonal: &[f64]) {
@@ -85,7 +103,7 @@ impl Backend for Reference {
         x.fill(0.0);
     }
     fn copy(&mut self, x: &Vec<f64>, y: &mut Vec<f64>) {
-        y.copy_from_slice(x);
+        copy(x, y);
     }
     fn spmv(&mut self, A: &ReferenceMatrix, x: &Vec<f64>, y: &mut Vec<f64>) {
         spmv(&A.A, x, y);

@@ -62,6 +62,10 @@ pub struct Results {
     pub times: Times,
     /// Bytes that the kernels as written moved in the timed sets.
     pub moved: PerOp,
+    /// What the exchange of halos cost; `None` if there is one rank.
+    pub halo: Option<HaloCost>,
+    /// Each rank's share of the work.
+    pub ranks_detail: Vec<RankDetail>,
     /// Every phase in order with its seconds, for the log.
     pub phases: Vec<Phase>,
     /// What the user should know about this run, one sentence each.
@@ -260,6 +264,46 @@ pub struct Allreduce {
     pub max: f64,
     /// The mean.
     pub avg: f64,
+}
+
+/// What the exchange of halos cost in the timed sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HaloCost {
+    /// How halos travelled.
+    pub transport: String,
+    /// Exchanges of each rank.
+    pub exchanges: u64,
+    /// Bytes that all ranks sent.
+    pub bytes: u64,
+    /// Seconds of the rank that spent most on it.
+    pub seconds: f64,
+}
+
+/// One rank's share of the work in the timed sets, with its seconds.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RankDetail {
+    /// The rank.
+    pub rank: u64,
+    /// Its device's name.
+    pub device: String,
+    /// Its device's kind.
+    pub kind: String,
+    /// Points of its box.
+    pub local: [u64; 3],
+    /// Its share of the rows.
+    pub share: f64,
+    /// Seconds in dot products.
+    pub dot: f64,
+    /// Seconds in vector updates.
+    pub waxpby: f64,
+    /// Seconds in SpMV.
+    pub spmv: f64,
+    /// Seconds in MG.
+    pub mg: f64,
+    /// Seconds in exchanges of halos, which the operations above include.
+    pub halo: f64,
+    /// Seconds in sums over the ranks.
+    pub allreduce: f64,
 }
 
 /// A phase of the run.

@@ -1,6 +1,6 @@
 //! Every kernel on a device against its sequential twin, on every level (`cubie validate`).
 
-use cubie_host::{Geometry, Order, Ordered, Problem};
+use cubie_host::{Geometry, Order, Ordered, Problem, Ranks};
 
 use crate::backend::Backend;
 use crate::device::{Device, Job};
@@ -46,6 +46,7 @@ pub fn check_kernels(
     device.run(
         precision,
         &levels,
+        &Ranks::serial(),
         CheckKernels {
             levels: &levels,
             precision,
@@ -79,20 +80,11 @@ impl Job for CheckKernels<'_> {
     ) -> Result<Vec<KernelCheck>, Error> {
         let Self { levels, precision } = self;
         let mut twin = Reference::new();
-        let mut twin_system = Multigrid::new(&mut twin, levels)?;
+        let mut twin_system = Multigrid::new(&mut twin, levels, &Ranks::serial())?;
         let mut checks = Vec::new();
         for (l, level) in levels.iter().enumerate() {
-            // The finest matrix is in the systems already; coarser ones are made for the check.
-            let (coarse, twin_coarse);
-            let (A, twin_A) = if l == 0 {
-                (system.A(), twin_system.A())
-            } else {
-                coarse = device.matrix(level)?;
-                twin_coarse = twin.matrix(level)?;
-                (&coarse, &twin_coarse)
-            };
-            let ours = run_kernels(&mut device, A, level)?;
-            let theirs = run_kernels(&mut twin, twin_A, level)?;
+            let ours = run_kernels(&mut device, level)?;
+            let theirs = run_kernels(&mut twin, level)?;
             checks.append(&mut compare(l, &ours, &theirs, precision.epsilon()));
         }
         let ours = run_mg(&mut device, &mut system, &levels[0])?;
@@ -109,11 +101,9 @@ struct Outcome {
     roundings: f64,
 }
 
-fn run_kernels<B: Backend>(
-    b: &mut B,
-    A: &B::Matrix,
-    level: &Ordered<'_>,
-) -> Result<Vec<Outcome>, Error> {
+fn run_kernels<B: Backend>(b: &mut B, level: &Ordered<'_>) -> Result<Vec<Outcome>, Error> {
+    let A = &b.matrix(level)?;
+    let halo = &mut Ranks::serial().exchange(&level.level.halo, b.element())?;
     let ncol = level.level.A.ncol;
     let v = level.order.permute(&hash_vector(&level.level.geometry));
     let halves: Vec<f64> = v.iter().map(|v| 0.5 * v * v - 1.0).collect();
@@ -153,16 +143,16 @@ fn run_kernels<B: Backend>(
         push("Prolongation", 64.0, b.read(&y)?);
         b.smooth_from_zero(A, &x, &mut y, Some(&mut z));
         push("V-cycle steps", 64.0, b.read(&y)?);
-        b.restrict_residual(A, &x, &y, &mut z, &mut rc);
+        b.restrict_residual(A, halo, &x, &mut y, &mut z, &mut rc)?;
         push("V-cycle steps", 128.0, b.read(&rc)?);
-        let dot = b.correct_and_smooth_dot(A, &rc, &x, &mut y, &mut z);
+        let dot = b.correct_and_smooth_dot(A, halo, &rc, &x, &mut y, &mut z)?;
         push("V-cycle steps", 128.0, b.read(&y)?);
         push("V-cycle steps", 128.0, b.read_scalars(&[dot])?);
     } else {
         b.smooth_from_zero(A, &x, &mut y, None);
         push("V-cycle steps", 64.0, b.read(&y)?);
     }
-    let dot = b.spmv_dot(A, &x, &mut z);
+    let dot = b.spmv_dot(A, halo, &mut x, &mut z)?;
     push("CG steps", 64.0, b.read(&z)?);
     push("CG steps", 128.0, b.read_scalars(&[dot])?);
     let (mut v, mut w) = (b.vector(ncol)?, b.vector(ncol)?);
@@ -186,7 +176,7 @@ fn run_mg<B: Backend>(
         &mut x,
         &level.order.permute(&hash_vector(&level.level.geometry)),
     );
-    system.precondition(b, &x, &mut y);
+    system.precondition(b, &x, &mut y)?;
     Ok(Outcome {
         kernel: "MG",
         result: b.read(&y)?,
