@@ -46,7 +46,7 @@ pub trait Backend: Sized {
     fn forget_scalars(&mut self) {}
     /// A constant as a device scalar.
     fn scalar(&mut self, value: f64) -> Self::Scalar;
-    /// numerator / denominator
+    /// numerator / denominator; 0 if the denominator is 0, so that CG rests where nothing is left.
     fn ratio(&mut self, numerator: Self::Scalar, denominator: Self::Scalar) -> Self::Scalar;
     /// Waits for the device and returns the values.
     fn read_scalars(&mut self, scalars: &[Self::Scalar]) -> Result<Vec<f64>, Error>;

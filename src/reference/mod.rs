@@ -93,7 +93,7 @@ impl Backend for Reference {
         value
     }
     fn ratio(&mut self, numerator: f64, denominator: f64) -> f64 {
-        numerator / denominator
+        if denominator == 0.0 { 0.0 } else { numerator / denominator }
     }
     fn read_scalars(&mut self, scalars: &[f64]) -> Result<Vec<f64>, Error> {
         Ok(scalars.to_vec())

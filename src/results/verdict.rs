@@ -51,7 +51,7 @@ impl Results {
         unless(
             self.precision == Precision::F64 || self.is_as_accurate_as_double(),
             format!(
-                "the true residual {:.2e} is above {TRUE_RESIDUAL_FLOOR:e} and above {TRUE_RESIDUAL_FACTOR} times the reference's {:.2e}",
+                "the true residual {:.2e} is neither below {TRUE_RESIDUAL_FLOOR:e} nor within {TRUE_RESIDUAL_FACTOR} times the reference's {:.2e}",
                 self.true_residual, self.reference.true_residual
             ),
         );
