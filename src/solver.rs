@@ -50,13 +50,14 @@ pub struct Solver<B: Backend, S> {
     /// b is multiplied with this power of two on its way to the device and x divided by it on its
     /// way back, so that nothing underflows where the exponents are those of single precision.
     scale: f64,
+    narrow: bool,
     b: B::Vector,
     x: B::Vector,
     workspace: Workspace<B>,
 }
 
 impl<B: Backend, S: System<B>> Solver<B, S> {
-    /// Allocates the vectors and uploads b. With `narrow` exponents b is scaled to ‖b‖ ≈ 2⁵⁰.
+    /// Allocates the vectors and uploads b. With `narrow` exponents b is scaled to ‖b‖ ≈ 2⁴⁰.
     ///
     /// # Errors
     /// If the device cannot hold them.
@@ -70,18 +71,13 @@ impl<B: Backend, S: System<B>> Solver<B, S> {
         let ncol = level.level.A.ncol;
         let (device_b, x) = (backend.vector(ncol)?, backend.vector(ncol)?);
         let workspace = Workspace::new(&mut backend, ncol)?;
-        let norm = b.iter().map(|b| b * b).sum::<f64>().sqrt();
-        let scale = if narrow {
-            (50.0 - norm.log2().round()).exp2()
-        } else {
-            1.0
-        };
         let order = level.order.clone();
         let mut solver = Self {
             backend,
             system,
             order,
-            scale,
+            narrow,
+            scale: 1.0,
             b: device_b,
             x,
             workspace,
@@ -90,8 +86,13 @@ impl<B: Backend, S: System<B>> Solver<B, S> {
         Ok(solver)
     }
 
-    /// Replaces the right-hand side.
+    /// Replaces the right-hand side, and scales it anew.
     pub fn set_b(&mut self, b: &[f64]) {
+        if self.narrow {
+            // Squares stay far below 2¹²⁸, products with the spectral test's diagonal of 1e7 too.
+            let norm = b.iter().map(|b| b * b).sum::<f64>().sqrt();
+            self.scale = (40.0 - norm.log2().round()).exp2();
+        }
         let scaled: Vec<f64> = self
             .order
             .perm
