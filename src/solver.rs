@@ -54,6 +54,7 @@ pub struct Solver<B: Backend, S> {
     /// b is multiplied with this power of two on its way to the device and x divided by it on its
     /// way back, so that no product of two vectors over- or underflows.
     scale: f64,
+    narrow: bool,
     b: B::Vector,
     x: B::Vector,
     workspace: Workspace<B>,
