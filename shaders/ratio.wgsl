@@ -1,4 +1,5 @@
 // result = numerator / denominator, three scalars: CG's alpha and beta without asking the host.
+// 0 if the denominator is 0.
 
 struct Params {
     numerator: u32,
@@ -11,5 +12,10 @@ struct Params {
 
 @compute @workgroup_size(1)
 fn main() {
-    scalars[params.result] = div(scalars[params.numerator], scalars[params.denominator]);
+    let denominator = scalars[params.denominator];
+    if (is_zero(denominator)) {
+        scalars[params.result] = ZERO;
+    } else {
+        scalars[params.result] = div(scalars[params.numerator], denominator);
+    }
 }

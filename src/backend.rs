@@ -23,6 +23,8 @@ pub trait Backend: Sized {
     /// The matrix of one level with its colours and its injection `f2c`, in the device's format.
     type Matrix;
 
+    /// The distance from 1 to the next larger number that it computes with.
+    fn epsilon(&self) -> f64;
     /// Bytes of an element of a vector as it travels to other ranks.
     fn element(&self) -> usize;
     /// Writes the elements of `x` that other ranks need, in the order of the halo's `send_rows`.

@@ -35,6 +35,8 @@ pub trait System<B: Backend> {
         r: &B::Vector,
         z: &mut B::Vector,
     ) -> Result<B::Scalar, Error>;
+    /// The epsilon of what M⁻¹ is applied in.
+    fn mg_epsilon(&self, backend: &B) -> f64;
     /// Replaces the diagonal of the finest level, in the preconditioner too.
     fn replace_diagonal(&mut self, backend: &mut B, diagonal: &[f64]);
 }
@@ -155,6 +157,9 @@ impl<B: Backend> System<B> for Multigrid<B> {
             }
         }
     }
+    fn mg_epsilon(&self, backend: &B) -> f64 {
+        backend.epsilon()
+    }
     fn replace_diagonal(&mut self, backend: &mut B, diagonal: &[f64]) {
         backend.replace_diagonal(&mut self.levels[0].A, diagonal);
     }
@@ -223,6 +228,9 @@ impl<B: Convert<C>, C: Backend> System<B> for Mixed<B, C> {
         backend.convert_from(&mut self.inner, &self.z, z);
         backend.enter(Op::Dot);
         Ok(backend.dot(r, z))
+    }
+    fn mg_epsilon(&self, _: &B) -> f64 {
+        self.inner.epsilon()
     }
     fn replace_diagonal(&mut self, backend: &mut B, diagonal: &[f64]) {
         backend.replace_diagonal(&mut self.A, diagonal);

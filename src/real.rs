@@ -31,23 +31,6 @@ impl Precision {
             Self::F32 => "f32",
         }
     }
-
-    /// Distance from 1 to the next larger number in what CG computes in.
-    pub fn epsilon(self) -> f64 {
-        match self {
-            Self::F64 | Self::Mixed => f64::EPSILON,
-            Self::F32x2 => 2f64.powi(-45),
-            Self::F32 => f64::from(f32::EPSILON),
-        }
-    }
-
-    /// The same for what the V-cycle computes in.
-    pub fn mg_epsilon(self) -> f64 {
-        match self {
-            Self::Mixed => f64::from(f32::EPSILON),
-            same => same.epsilon(),
-        }
-    }
 }
 
 impl fmt::Display for Precision {
@@ -78,6 +61,8 @@ pub trait Real:
     const ZERO: Self;
     /// 1
     const ONE: Self;
+    /// The distance from 1 to the next larger number.
+    const EPSILON: f64;
     /// The nearest value to `value`.
     fn from_f64(value: f64) -> Self;
     /// The same value in double precision.
@@ -96,6 +81,7 @@ pub trait Real:
 impl Real for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
+    const EPSILON: f64 = f64::EPSILON;
     #[inline(always)]
     fn from_f64(value: f64) -> f64 {
         value
@@ -125,6 +111,7 @@ impl Real for f64 {
 impl Real for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
+    const EPSILON: f64 = f32::EPSILON as f64;
     #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,

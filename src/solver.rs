@@ -54,7 +54,6 @@ pub struct Solver<B: Backend, S> {
     /// b is multiplied with this power of two on its way to the device and x divided by it on its
     /// way back, so that no product of two vectors over- or underflows.
     scale: f64,
-    narrow: bool,
     b: B::Vector,
     x: B::Vector,
     workspace: Workspace<B>,
@@ -91,6 +90,14 @@ impl<B: Backend, S: System<B>> Solver<B, S> {
         };
         solver.set_b(b);
         Ok(solver)
+    }
+
+    /// The epsilons of what A and M⁻¹ are applied in.
+    pub fn epsilons(&self) -> (f64, f64) {
+        (
+            self.backend.epsilon(),
+            self.system.mg_epsilon(&self.backend),
+        )
     }
 
     /// The ranks that solve together.

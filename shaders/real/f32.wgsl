@@ -5,6 +5,7 @@ const ZERO: real = 0.0;
 
 fn from_f32(x: f32) -> real { return x; }
 fn to_f32(x: real) -> f32 { return x; }
+fn is_zero(x: real) -> bool { return x == 0.0; }
 fn neg(a: real) -> real { return -a; }
 fn add(a: real, b: real) -> real { return a + b; }
 fn sub(a: real, b: real) -> real { return a - b; }

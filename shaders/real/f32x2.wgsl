@@ -47,6 +47,7 @@ fn two_prod(a: f32, b: f32) -> real {
 
 fn from_f32(x: f32) -> real { return vec2<f32>(x, 0.0); }
 fn to_f32(x: real) -> f32 { return x.x; }
+fn is_zero(x: real) -> bool { return x.x == 0.0; }
 fn neg(a: real) -> real { return -a; }
 
 // Relative error at most 3 · 2^-48.

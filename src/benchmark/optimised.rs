@@ -80,9 +80,7 @@ impl Job for OptimisedPhases<'_, '_> {
         let optimise = phases.last();
 
         let spectral = phases.run("spectral test", 0, |_| spectral(problem, &mut solver))?;
-        let symmetry = phases.run("symmetry test", 0, |_| {
-            symmetry(problem, &mut solver, precision)
-        })?;
+        let symmetry = phases.run("symmetry test", 0, |_| symmetry(problem, &mut solver))?;
 
         let zero = if narrow { NARROW_ZERO } else { 0.0 };
         let tolerance = reference.scaled_residuals[ITERATIONS - 1].max(zero);

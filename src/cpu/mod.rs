@@ -133,6 +133,9 @@ impl<T: Real> Backend for Cpu<T> {
     type Vector = Vec<T>;
     type Matrix = CpuMatrix<T>;
 
+    fn epsilon(&self) -> f64 {
+        T::EPSILON
+    }
     fn element(&self) -> usize {
         size_of::<T>()
     }
@@ -190,7 +193,11 @@ impl<T: Real> Backend for Cpu<T> {
         value
     }
     fn ratio(&mut self, numerator: f64, denominator: f64) -> f64 {
-        if denominator == 0.0 { 0.0 } else { numerator / denominator }
+        if denominator == 0.0 {
+            0.0
+        } else {
+            numerator / denominator
+        }
     }
     fn read_scalars(&mut self, scalars: &[f64]) -> Result<Vec<f64>, Error> {
         Ok(scalars.to_vec())

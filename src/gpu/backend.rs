@@ -157,6 +157,9 @@ impl Backend for Gpu {
     type Vector = GpuVector;
     type Matrix = GpuMatrix;
 
+    fn epsilon(&self) -> f64 {
+        self.arithmetic().epsilon()
+    }
     fn element(&self) -> usize {
         usize::try_from(self.arithmetic().bytes()).expect("a few bytes")
     }

@@ -58,6 +58,9 @@ impl Backend for Reference {
     type Vector = Vec<f64>;
     type Matrix = ReferenceMatrix;
 
+    fn epsilon(&self) -> f64 {
+        f64::EPSILON
+    }
     fn element(&self) -> usize {
         size_of::<f64>()
     }
@@ -93,7 +96,11 @@ impl Backend for Reference {
         value
     }
     fn ratio(&mut self, numerator: f64, denominator: f64) -> f64 {
-        if denominator == 0.0 { 0.0 } else { numerator / denominator }
+        if denominator == 0.0 {
+            0.0
+        } else {
+            numerator / denominator
+        }
     }
     fn read_scalars(&mut self, scalars: &[f64]) -> Result<Vec<f64>, Error> {
         Ok(scalars.to_vec())

@@ -43,15 +43,7 @@ pub fn check_kernels(
     let problem = Problem::new(&Geometry::single(n)?);
     let orderings = Orderings::new(order, &problem);
     let levels = orderings.view(&problem.levels);
-    device.run(
-        precision,
-        &levels,
-        &Ranks::serial(),
-        CheckKernels {
-            levels: &levels,
-            precision,
-        },
-    )
+    device.run(precision, &levels, &Ranks::serial(), CheckKernels(&levels))
 }
 
 /// A vector without structure that depends on the global row g alone:
@@ -65,10 +57,7 @@ pub fn hash_vector(geometry: &Geometry) -> Vec<f64> {
         .collect()
 }
 
-struct CheckKernels<'a> {
-    levels: &'a [Ordered<'a>],
-    precision: Precision,
-}
+struct CheckKernels<'a>(&'a [Ordered<'a>]);
 
 impl Job for CheckKernels<'_> {
     type Output = Vec<KernelCheck>;
@@ -78,18 +67,23 @@ impl Job for CheckKernels<'_> {
         mut device: B,
         mut system: S,
     ) -> Result<Vec<KernelCheck>, Error> {
-        let Self { levels, precision } = self;
+        let levels = self.0;
         let mut twin = Reference::new();
         let mut twin_system = Multigrid::new(&mut twin, levels, &Ranks::serial())?;
         let mut checks = Vec::new();
         for (l, level) in levels.iter().enumerate() {
             let ours = run_kernels(&mut device, level)?;
             let theirs = run_kernels(&mut twin, level)?;
-            checks.append(&mut compare(l, &ours, &theirs, precision.epsilon()));
+            checks.append(&mut compare(l, &ours, &theirs, device.epsilon()));
         }
         let ours = run_mg(&mut device, &mut system, &levels[0])?;
         let theirs = run_mg(&mut twin, &mut twin_system, &levels[0])?;
-        checks.append(&mut compare(0, &[ours], &[theirs], precision.mg_epsilon()));
+        checks.append(&mut compare(
+            0,
+            &[ours],
+            &[theirs],
+            system.mg_epsilon(&device),
+        ));
         Ok(checks)
     }
 }

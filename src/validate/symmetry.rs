@@ -5,7 +5,6 @@ use cubie_host::{Geometry, Problem};
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::mg::System;
-use crate::real::Precision;
 use crate::reference::dot;
 use crate::results::Symmetry;
 use crate::solver::Solver;
@@ -22,7 +21,6 @@ const NORM_A: f64 = 52.0;
 pub fn symmetry<B: Backend, S: System<B>>(
     problem: &Problem,
     solver: &mut Solver<B, S>,
-    precision: Precision,
 ) -> Result<Symmetry, Error> {
     let geometry = &problem.levels[0].geometry;
     let ranks = solver.ranks().clone();
@@ -32,8 +30,11 @@ pub fn symmetry<B: Backend, S: System<B>>(
 
     let spmv = dot(&x, &solver.spmv_of(&y)?) - dot(&y, &solver.spmv_of(&x)?);
     let mg = dot(&x, &solver.mg_of(&y)?) - dot(&y, &solver.mg_of(&x)?);
-    let spmv = spmv.abs() / (bound * precision.epsilon());
-    let mg = mg.abs() / (bound * precision.mg_epsilon());
+    let (epsilon, mg_epsilon) = solver.epsilons();
+    let (spmv, mg) = (
+        spmv.abs() / (bound * epsilon),
+        mg.abs() / (bound * mg_epsilon),
+    );
 
     let Ax = solver.spmv_of(&problem.xexact)?;
     let residual = problem.b.iter().zip(&Ax).map(|(b, Ax)| (b - Ax).abs());
