@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 use cubie_host::Order;
+use cubie_host::comm::{Reduce, Transport};
 
+use crate::launch::Launch;
 use crate::machine::Machine;
 use crate::params::dat::{self, Dat};
-use crate::params::{DeviceChoice, Format, InputError, Params, Sizes, Split};
+use crate::params::{DeviceChoice, Devices, Format, Hybrid, InputError, Params, Sizes, Split};
 use crate::report::file;
 use crate::report::number::counted;
 use crate::{Error, Precision, plan};
@@ -62,9 +64,10 @@ impl Cli {
 /// Flags that choose a device.
 #[derive(Clone, Debug, Args)]
 pub struct DeviceFlags {
-    /// auto, cpu, gpu, or a number or part of a name from `cubie devices`
+    /// auto, cpu, gpu, or a number or part of a name from `cubie devices`; a comma list gives one
+    /// for each local rank; joined with + (gpu+cpu) they share one box
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    pub device: DeviceChoice,
+    pub device: Devices,
     /// auto, f64, f32x2, mixed or f32
     #[arg(long, value_name = "PRECISION", default_value = "auto")]
     precision: PrecisionChoice,
@@ -126,6 +129,15 @@ pub struct HpcgFlags {
     /// Storage of the matrix: ell28 or split [default: split on a CPU, ell28 on a GPU]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
+    /// How halos travel between ranks: isend, put-barrier, put-flag, shmem-barrier or shmem-flag
+    #[arg(long, value_name = "TRANSPORT", default_value_t)]
+    halo: Transport,
+    /// How dot products are summed over ranks: fast, or ordered for the same bits everywhere
+    #[arg(long, value_name = "HOW", default_value_t)]
+    reduce: Reduce,
+    /// Shares of the devices joined with +, such as 3:1 [default: by a short trial]
+    #[arg(long, value_name = "A:B")]
+    split: Option<Weights>,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -173,6 +185,20 @@ impl PlanFlags {
             seconds: self.rt as u64,
             bandwidth: self.bandwidth,
         }
+    }
+}
+
+/// Shares of devices, as `3:1`.
+#[derive(Clone, Debug)]
+struct Weights(Vec<f64>);
+
+impl FromStr for Weights {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(':')
+            .map(positive_real)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
@@ -278,7 +304,21 @@ impl HpcgFlags {
         if self.fill.is_some() {
             n = [Some(16); 3];
         }
-        let grid = Sizes { n, np, split }.grid(ranks)?;
+        let together = self.device.device.here();
+        if let Some(Weights(weights)) = &self.split
+            && weights.len() != together
+        {
+            return Err(InputError::WeightsCount {
+                weights: weights.len(),
+                devices: together,
+            }
+            .into());
+        }
+        if together > 1 && (np.is_some() || split.is_some() || self.fill.is_some()) {
+            return Err(InputError::HybridSizes.into());
+        }
+        // Devices that share a box divide it when they are known.
+        let grid = Sizes { n, np, split }.grid(if together > 1 { 1 } else { ranks })?;
         for rank in 0..grid.size() {
             grid.geometry(rank)?;
         }
@@ -287,6 +327,9 @@ impl HpcgFlags {
             seconds,
             order: self.order.clone(),
             format: self.format,
+            hybrid: (together > 1).then(|| Hybrid {
+                weights: self.split.as_ref().map(|w| w.0.clone()),
+            }),
             ..self.device.params(machine, notices)
         })
     }
@@ -294,6 +337,25 @@ impl HpcgFlags {
     /// The share of the memory to fill, if that is how the size is given.
     pub fn fill(&self) -> Option<f64> {
         self.fill
+    }
+
+    /// How the ranks are started and talk.
+    pub fn launch(&self) -> Launch {
+        Launch {
+            here: self.device.device.here(),
+            transport: self.halo,
+            reduce: self.reduce,
+        }
+    }
+
+    /// The device of a local rank.
+    pub fn device_of(&self, local: usize) -> &DeviceChoice {
+        self.device.device.of(local)
+    }
+
+    /// Threads of each rank, if they are given.
+    pub fn threads(&self) -> Option<usize> {
+        self.device.threads
     }
 
     /// Where the results go.
@@ -330,7 +392,8 @@ impl DeviceFlags {
         Params {
             grid: cubie_host::Grid::uniform([1; 3], [16; 3]),
             seconds: 0,
-            device: self.device.clone(),
+            device: self.device.of(0).clone(),
+            hybrid: None,
             precision: self.precision.0,
             order: Order::COLOR8,
             format: None,

@@ -37,17 +37,18 @@ pub trait Job {
 }
 
 impl Device {
-    /// Finds and opens the device that the parameters choose.
+    /// Finds and opens the device that the parameters choose. Of several equal GPUs each local rank
+    /// takes the next.
     ///
     /// # Errors
     /// If there is no such device; the message lists those that exist.
-    pub fn open(params: &Params) -> Result<Self, Error> {
+    pub fn open(params: &Params, local_rank: usize) -> Result<Self, Error> {
         // Looking for adapters loads drivers: not where nobody wants one.
         let adapters = match params.device {
             DeviceChoice::Cpu => Vec::new(),
             _ => gpu::adapters(),
         };
-        match gpu::choose(&adapters, &params.device)? {
+        match gpu::choose(&adapters, &params.device, local_rank)? {
             Some(_) if params.format == Some(Format::Split) => Err(Error::Format),
             Some(adapter) => Ok(Self::Gpu(adapter.open(params.binding_limit)?)),
             None => Ok(Self::Cpu {
@@ -57,12 +58,19 @@ impl Device {
         }
     }
 
-    /// The precision to compute in: the one asked for, else the best.
+    /// The precision to compute in: the one asked for, else the best. Beside GPUs that compute in
+    /// pairs of singles a CPU computes in double.
     ///
     /// # Errors
     /// If the device cannot; the message says what it can.
-    pub fn precision(&self, asked: Option<Precision>) -> Result<Precision, Error> {
+    pub fn precision(&self, asked: Option<Precision>, ranks: &Ranks) -> Result<Precision, Error> {
         let able = self.precisions();
+        match (self, asked) {
+            (Self::Cpu { .. }, Some(Precision::F32x2)) if !ranks.is_alone() => {
+                return Ok(Precision::F64);
+            }
+            _ => {}
+        }
         match asked {
             Some(asked) if !able.contains(&asked) => Err(Error::Precision {
                 device: self.describe().name,

@@ -28,6 +28,39 @@ pub enum Error {
     /// GPUs store matrices in one format.
     #[error("GPUs store matrices in ell28 only; use --format ell28, or --device cpu for split")]
     Format,
+    /// Another rank cannot go on.
+    #[error("rank {rank}: {what}")]
+    OfAnotherRank {
+        /// Which rank.
+        rank: usize,
+        /// What it says.
+        what: String,
+    },
+    /// Several processes, but no MPI to talk with.
+    #[error(
+        "mpirun started several processes, but this build has no MPI; build with --features mpi"
+    )]
+    WithoutMpi,
+    /// Devices that work together are threads of one process.
+    #[error(
+        "devices joined with + work together in one process; under mpirun give a list instead, one device for each local rank: --device gpu,cpu"
+    )]
+    HybridUnderMpi,
+    /// A box has too few planes to share.
+    #[error(
+        "{nz} planes are too few for {devices} devices: each needs at least 8; use a larger --nz"
+    )]
+    TooThin {
+        /// Planes of the box.
+        nz: usize,
+        /// Devices that share it.
+        devices: usize,
+    },
+    /// Ranks whose numbers do not fit together.
+    #[error(
+        "the ranks compute in {0}, which do not go together; choose one --precision that all devices can"
+    )]
+    MixedPrecisions(String),
     /// The generated problem is not HPCG's: a defect of this program or of the memory.
     #[error(
         "the generated problem is wrong: {0}; test this machine's memory, and report it if that is sound"

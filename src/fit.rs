@@ -33,12 +33,17 @@ pub struct Room {
 ///
 /// # Errors
 /// What the device refuses.
-pub fn rehearse(device: &Device, params: &Params, geometry: &Geometry) -> Result<(), Error> {
+pub fn rehearse(
+    device: &Device,
+    params: &Params,
+    geometry: &Geometry,
+    ranks: &Ranks,
+) -> Result<(), Error> {
     let problem = Problem::new(&Geometry::single([16; 3])?);
     let orderings = Orderings::new(&params.order, &problem);
     let levels = orderings.view(&problem.levels);
     let vector = OneVector(geometry.nrow());
-    let precision = device.precision(params.precision)?;
+    let precision = device.precision(params.precision, ranks)?;
     device.run(precision, &levels, &Ranks::serial(), vector)
 }
 
@@ -53,18 +58,23 @@ impl Job for OneVector {
 }
 
 impl Room {
-    /// The room on the device that the parameters choose, for a rank that has the host to itself.
+    /// The room on the device that the parameters choose, for one of these ranks.
     ///
     /// # Errors
     /// If the device cannot compute in the precision asked for.
-    pub fn of(device: &Device, params: &Params, machine: Machine) -> Result<Self, Error> {
+    pub fn of(
+        device: &Device,
+        params: &Params,
+        machine: Machine,
+        ranks: &Ranks,
+    ) -> Result<Self, Error> {
         Ok(Self {
             kind: device.describe().kind,
-            precision: device.precision(params.precision)?,
+            precision: device.precision(params.precision, ranks)?,
             format: device.format(),
             capacity: device.capacity(params),
             machine,
-            ranks_here: 1,
+            ranks_here: ranks.local().1 as u64,
         })
     }
 

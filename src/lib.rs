@@ -13,6 +13,8 @@ pub mod device;
 pub mod error;
 pub mod fit;
 pub mod gpu;
+pub mod hybrid;
+pub mod launch;
 pub mod machine;
 pub mod meter;
 pub mod mg;

@@ -1,5 +1,6 @@
 //! What this host has: memory and threads.
 
+use cubie_host::Ranks;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 /// Memory and threads of the host, as far as this process may use them.
@@ -27,6 +28,22 @@ impl Machine {
             memory: memory(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
+    }
+}
+
+impl Machine {
+    /// Threads for each of these ranks: the cores of its affinity mask, shared among those on this
+    /// machine that have the same mask.
+    pub fn threads_of(&self, ranks: &Ranks) -> usize {
+        let cores = core_affinity::get_core_ids().unwrap_or_default();
+        let mask: Vec<usize> = cores.iter().map(|core| core.id).collect();
+        let mine = format!("{:?} {mask:?}", System::host_name()).into_bytes();
+        let sharing = ranks
+            .gather_bytes(&mine)
+            .iter()
+            .filter(|other| **other == mine)
+            .count();
+        (self.threads / sharing).max(1)
     }
 }
 

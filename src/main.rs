@@ -12,11 +12,14 @@ use clap::Parser;
 use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags};
 use cubie::device::Device;
 use cubie::fit::{Room, rehearse};
+use cubie::launch::{Failure, agree, launch};
 use cubie::machine::Machine;
+use cubie::params::Hybrid;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
 use cubie::validate::kernels::check_kernels;
-use cubie::{Params, Progress, Results, benchmark, gpu, report};
+use cubie::{Params, Progress, Results, benchmark, gpu, hybrid, report};
+use cubie_host::Ranks;
 
 /// Ran, but failed its checks.
 const FAILED: u8 = 1;
@@ -39,23 +42,18 @@ fn main() -> ExitCode {
 }
 
 fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
-    let params = check(flags)?;
-    let outputs = flags.outputs();
-    outputs.probe()?;
-
-    let mut progress: Box<dyn Progress> = if outputs.quiet {
-        Box::new(Silent)
-    } else {
-        Box::new(Bars::new())
-    };
     let stop = stop_on_interrupt()?;
-    let results = benchmark::run(
-        &params,
-        &cubie_host::Ranks::serial(),
-        progress.as_mut(),
-        &stop,
+    let ended = launch(
+        &flags.launch(),
+        |ranks| hpcg_on(ranks, flags, &stop),
+        |error| eprintln!("error: {error}"),
     )?;
-    deliver(&results, outputs)?;
+    let Some(Ended { results, first }) = ended else {
+        return Ok(ExitCode::from(COULD_NOT_RUN));
+    };
+    if first {
+        deliver(&results, flags.outputs())?;
+    }
     Ok(if results.is_valid() {
         ExitCode::SUCCESS
     } else {
@@ -63,19 +61,59 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// The flags, checked against what this machine and its device can hold.
-fn check(flags: &HpcgFlags) -> anyhow::Result<Params> {
+/// A rank that has ended well.
+struct Ended {
+    results: Results,
+    /// Whether it is the one that writes.
+    first: bool,
+}
+
+/// One rank's run.
+fn hpcg_on(ranks: &Ranks, flags: &HpcgFlags, stop: &AtomicBool) -> Result<Ended, Failure> {
+    let outputs = flags.outputs();
+    let first = ranks.rank() == 0;
+    let (params, device) = prepare(flags, ranks)?;
+    agree(ranks, if first { outputs.probe() } else { Ok(()) })?;
+
+    let mut progress: Box<dyn Progress> = if outputs.quiet || !first {
+        Box::new(Silent)
+    } else {
+        Box::new(Bars::new())
+    };
+    let results = benchmark::run(&params, &device, ranks, progress.as_mut(), stop)?;
+    Ok(Ended { results, first })
+}
+
+/// The flags, checked against what this rank's machine and device can hold; all ranks agree.
+fn prepare(flags: &HpcgFlags, ranks: &Ranks) -> Result<(Params, Device), Failure> {
     let machine = Machine::here();
-    let mut params = flags.check(1, &machine, Path::new("."))?;
-    let device = Device::open(&params)?;
-    let room = Room::of(&device, &params, machine)?;
+    let (local, _) = ranks.local();
+    let mut params = agree(ranks, flags.check(ranks.size(), &machine, Path::new(".")))?;
+    params.device = flags.device_of(local).clone();
+    params.threads = flags.threads().unwrap_or_else(|| machine.threads_of(ranks));
+    let device = agree(ranks, Device::open(&params, local))?;
+    let room = agree(ranks, Room::of(&device, &params, machine, ranks))?;
     if let Some(share) = flags.fill() {
-        params.grid = room.fill(share, params.grid.np)?;
+        let grid = room.fill(share, params.grid.np).map_err(cubie::Error::from);
+        params.grid = agree(ranks, grid)?;
     }
-    let geometry = params.grid.geometry(0).map_err(cubie::Error::from)?;
-    room.check(&geometry)?;
-    rehearse(&device, &params, &geometry)?;
-    Ok(params)
+    if let Some(Hybrid { weights }) = &params.hybrid {
+        let weights = weights.as_deref();
+        let shared = hybrid::grid(ranks, &params.grid, weights, &device, room.precision);
+        let (grid, notice) = agree(ranks, shared)?;
+        params.grid = grid;
+        params.notices.extend(notice);
+    }
+    let fits = params
+        .grid
+        .geometry(ranks.rank())
+        .map_err(cubie::Error::from);
+    let fits = fits.and_then(|geometry| {
+        room.check(&geometry)?;
+        rehearse(&device, &params, &geometry, ranks)
+    });
+    agree(ranks, fits)?;
+    Ok((params, device))
 }
 
 /// A flag that the first Ctrl-C raises; the second ends the program.
@@ -124,9 +162,9 @@ const VALIDATED_BOX: [usize; 3] = [32, 24, 40];
 
 fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
     let params = flags.params(&Machine::here(), Vec::new());
-    let device = Device::open(&params)?;
+    let device = Device::open(&params, 0)?;
     let precisions = match params.precision {
-        Some(asked) => vec![device.precision(Some(asked))?],
+        Some(asked) => vec![device.precision(Some(asked), &Ranks::serial())?],
         None => device.precisions(),
     };
     let described = device.describe();

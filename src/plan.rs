@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use cubie_host::Grid;
+use cubie_host::{Grid, Ranks};
 use rayon::prelude::*;
 
 use crate::device::Device;
@@ -94,9 +94,9 @@ impl Plan {
             seconds,
             bandwidth,
         } = *request;
-        let device = Device::open(params)?;
-        let precision = device.precision(params.precision)?;
-        let room = Room::of(&device, params, machine)?;
+        let device = Device::open(params, 0)?;
+        let precision = device.precision(params.precision, &Ranks::serial())?;
+        let room = Room::of(&device, params, machine, &Ranks::serial())?;
         let least = Sizes {
             n: [Some(16); 3],
             ..Sizes::default()

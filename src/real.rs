@@ -22,6 +22,19 @@ impl Precision {
     /// All, best first.
     pub const ALL: [Precision; 4] = [Self::F64, Self::F32x2, Self::Mixed, Self::F32];
 
+    /// What a run is called whose ranks compute in these; `None` if they do not go together. Pairs
+    /// of singles stand in for doubles on the devices that have none.
+    pub fn of_all(ranks: &[Precision]) -> Option<Precision> {
+        let all = |allowed: &[Precision]| ranks.iter().all(|precision| allowed.contains(precision));
+        match ranks {
+            _ if all(&[Self::F64]) => Some(Self::F64),
+            _ if all(&[Self::F64, Self::F32x2]) => Some(Self::F32x2),
+            _ if all(&[Self::Mixed]) => Some(Self::Mixed),
+            _ if all(&[Self::F32]) => Some(Self::F32),
+            _ => None,
+        }
+    }
+
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {

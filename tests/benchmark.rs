@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use cubie::device::Device;
 use cubie::params::{DeviceChoice, Format, Params};
 use cubie::progress::{Progress, Silent};
 use cubie::{Precision, Results, benchmark};
@@ -12,6 +13,7 @@ fn params(n: [usize; 3], precision: Precision, order: Order) -> Params {
         grid: Grid::uniform([1; 3], n),
         seconds: 0,
         device: DeviceChoice::Cpu,
+        hybrid: None,
         precision: Some(precision),
         order,
         format: Some(Format::Ell28),
@@ -25,6 +27,7 @@ fn params(n: [usize; 3], precision: Precision, order: Order) -> Params {
 fn run(params: &Params) -> Results {
     benchmark::run(
         params,
+        &Device::open(params, 0).unwrap(),
         &Ranks::serial(),
         &mut Silent,
         &AtomicBool::new(false),
@@ -122,6 +125,7 @@ fn an_interrupt_ends_the_timed_sets_after_the_current_one() {
     };
     let results = benchmark::run(
         &params,
+        &Device::open(&params, 0).unwrap(),
         &Ranks::serial(),
         &mut StopInTheFirstSet(&stop),
         &stop,

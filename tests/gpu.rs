@@ -274,9 +274,16 @@ fn what_cannot_be_done_is_said() {
         let f64 = device.arithmetics().contains(&Arithmetic::F64);
         assert_eq!(f64, adapter.f64);
         let run = cubie::device::Device::Gpu(device);
-        assert_eq!(run.precision(Some(Precision::F64)).is_ok(), f64);
+        assert_eq!(
+            run.precision(Some(Precision::F64), &Ranks::serial())
+                .is_ok(),
+            f64
+        );
         if !f64 {
-            let error = run.precision(Some(Precision::F64)).unwrap_err().to_string();
+            let error = run
+                .precision(Some(Precision::F64), &Ranks::serial())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("it can in f32x2, mixed, f32"), "{error}");
         }
         assert!(adapter.open(Some(1000)).is_err(), "a limit of 1000 bytes");
@@ -287,20 +294,20 @@ fn what_cannot_be_done_is_said() {
 fn devices_are_found_by_number_and_name() {
     let all = devices();
     let last = all.last().unwrap();
-    let by_index = choose(&all, &DeviceChoice::Index(last.index)).unwrap();
+    let by_index = choose(&all, &DeviceChoice::Index(last.index), 0).unwrap();
     assert_eq!(by_index.map(|a| a.index), Some(last.index));
     let part = all[0].name[..5].to_uppercase();
-    let by_name = choose(&all, &DeviceChoice::Name(part)).unwrap().unwrap();
+    let by_name = choose(&all, &DeviceChoice::Name(part), 0).unwrap().unwrap();
     assert_eq!(by_name.name[..5], all[0].name[..5]);
-    assert!(choose(&all, &DeviceChoice::Cpu).unwrap().is_none());
-    let error = choose(&all, &DeviceChoice::Index(99))
+    assert!(choose(&all, &DeviceChoice::Cpu, 0).unwrap().is_none());
+    let error = choose(&all, &DeviceChoice::Index(99), 0)
         .unwrap_err()
         .to_string();
     assert!(
         error.contains("99") && error.contains(&all[0].name),
         "{error}"
     );
-    let error = choose(&[], &DeviceChoice::Gpu).unwrap_err().to_string();
+    let error = choose(&[], &DeviceChoice::Gpu, 0).unwrap_err().to_string();
     assert!(error.contains("install"), "{error}");
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use cubie::device::Device;
 use cubie::params::{DeviceChoice, Format};
 use cubie::progress::Silent;
 use cubie::results::DeviceKind;
@@ -16,6 +17,7 @@ fn a_run_on_the_cpu_needs_what_the_model_says() {
                 grid: Grid::uniform([1; 3], [48, 48, 40]),
                 seconds: 0,
                 device: DeviceChoice::Cpu,
+                hybrid: None,
                 precision: Some(precision),
                 order: Order::COLOR8,
                 format: Some(format),
@@ -26,6 +28,7 @@ fn a_run_on_the_cpu_needs_what_the_model_says() {
             };
             let results = benchmark::run(
                 &params,
+                &Device::open(&params, 0).unwrap(),
                 &Ranks::serial(),
                 &mut Silent,
                 &AtomicBool::new(false),

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use cubie::device::Device;
 use cubie::params::{DeviceChoice, Params};
 use cubie::progress::Silent;
 use cubie::{Error, Precision, Results, benchmark};
@@ -14,6 +15,7 @@ fn params(grid: Grid, precision: Precision) -> Params {
         grid,
         seconds: 0,
         device: DeviceChoice::Cpu,
+        hybrid: None,
         precision: Some(precision),
         order: Order::COLOR8,
         format: None,
@@ -27,7 +29,14 @@ fn params(grid: Grid, precision: Precision) -> Params {
 fn run(params: &Params, transport: Transport, reduce: Reduce) -> Results {
     let results = threads::run(params.grid.size(), |comm| {
         let ranks = Ranks::new(Box::new(comm), transport, reduce);
-        benchmark::run(params, &ranks, &mut Silent, &AtomicBool::new(false))
+        let device = Device::open(params, ranks.rank())?;
+        benchmark::run(
+            params,
+            &device,
+            &ranks,
+            &mut Silent,
+            &AtomicBool::new(false),
+        )
     });
     let results: Vec<Results> = results.unwrap_or_else(|error: Error| panic!("{error}"));
     for rank in &results {

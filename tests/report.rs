@@ -28,6 +28,7 @@ fn example() -> Results {
             backend: "threads".into(),
         },
         precision: Precision::F64,
+        hybrid: false,
         order: "color8".into(),
         format: "ell28".into(),
         ranks: 2,

@@ -15,6 +15,7 @@ use crate::meter::{Op, PerOp};
 use crate::model::level_sizes;
 use crate::params::Params;
 use crate::progress::Progress;
+use crate::real::Precision;
 use crate::results::{Allreduce, HaloCost, Layer, Memory, RankDetail, Results, Times};
 use crate::solver::Orderings;
 use crate::validate::problem::check_problem;
@@ -29,13 +30,14 @@ use phases::Phases;
 /// If the device cannot do it or fails, or the host has not enough memory.
 pub fn run(
     params: &Params,
+    device: &Device,
     ranks: &Ranks,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Results, Error> {
     let started = jiff::ZonedDateTime::now().datetime();
-    let device = Device::open(params)?;
-    let precision = device.precision(params.precision)?;
+    let precision = device.precision(params.precision, ranks)?;
+    let together = common_precision(ranks, precision)?;
     for notice in params.notices.iter().chain(&device.notices(precision)) {
         progress.note(notice);
     }
@@ -55,7 +57,7 @@ pub fn run(
     let job = OptimisedPhases {
         params,
         ranks,
-        precision,
+        precision: together,
         problem: &problem,
         levels: &levels,
         reference: &reference,
@@ -65,10 +67,10 @@ pub fn run(
     };
     let outcome = device.run(precision, &levels, ranks, job)?;
 
-    let detail = rank_detail(&device, &problem, &outcome);
+    let detail = rank_detail(device, &problem, &outcome);
     let halo = halo(ranks, &outcome);
     let memory = memory(
-        &device,
+        device,
         params,
         &problem,
         orderings.bytes(),
@@ -77,7 +79,8 @@ pub fn run(
     Ok(Results {
         started,
         device: device.describe(),
-        precision,
+        precision: together,
+        hybrid: params.hybrid.is_some(),
         order: params.order.to_string(),
         format: device.format().to_string(),
         ranks: ranks.size() as u64,
@@ -109,6 +112,23 @@ pub fn run(
         ranks_detail: gather_details(ranks, &detail),
         phases: phases.into_done(),
         notices: params.notices.clone(),
+    })
+}
+
+/// What the run as a whole computes in.
+fn common_precision(ranks: &Ranks, mine: Precision) -> Result<Precision, Error> {
+    let all: Vec<Precision> = ranks
+        .gather_bytes(mine.name().as_bytes())
+        .iter()
+        .filter_map(|name| {
+            Precision::ALL
+                .into_iter()
+                .find(|p| p.name().as_bytes() == &name[..])
+        })
+        .collect();
+    Precision::of_all(&all).ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|precision| precision.name()).collect();
+        Error::MixedPrecisions(names.join(", "))
     })
 }
 

@@ -141,20 +141,22 @@ fn memory(_: &wgpu::Adapter) -> Option<u64> {
 /// The adapter that is meant, or `None` for the CPU.
 ///
 /// `auto` and `gpu` take the first of the best kind that is no software; `auto` gives the CPU
-/// where there is none. If the same card shows up twice, it is taken under Vulkan.
+/// where there is none. If the same card shows up twice, it is taken under Vulkan. Of several equal
+/// ones `turn` takes one after the other.
 ///
 /// # Errors
 /// [`GpuError::NoDevice`], with the list of those that exist.
 pub fn choose<'a>(
     adapters: &'a [Adapter],
     choice: &DeviceChoice,
+    turn: usize,
 ) -> Result<Option<&'a Adapter>, GpuError> {
-    // min_by_key takes the first of equals.
     let best = |fits: &dyn Fn(&Adapter) -> bool| {
-        adapters
-            .iter()
-            .filter(|adapter| fits(adapter))
-            .min_by_key(|adapter| (adapter.kind, adapter.backend != "Vulkan"))
+        let key = |adapter: &&Adapter| (adapter.kind, adapter.backend != "Vulkan");
+        let fitting = || adapters.iter().filter(|adapter| fits(adapter));
+        let best = fitting().map(|adapter| key(&adapter)).min()?;
+        let equals: Vec<&Adapter> = fitting().filter(|adapter| key(adapter) == best).collect();
+        Some(equals[turn % equals.len()])
     };
     let found = match choice {
         DeviceChoice::Cpu => return Ok(None),

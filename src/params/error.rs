@@ -43,6 +43,21 @@ pub enum InputError {
         /// The grid that they would get.
         fits: [usize; 3],
     },
+    /// Each device has one share.
+    #[error(
+        "--split has {weights} shares, but {devices} devices share the box; join the devices with +, and give one share for each"
+    )]
+    WeightsCount {
+        /// Shares given.
+        weights: usize,
+        /// Devices joined.
+        devices: usize,
+    },
+    /// Devices that share a box divide it by themselves.
+    #[error(
+        "devices joined with + share the box of --nx, --ny and --nz by themselves; leave out --npx, --npy, --npz, --pz, --zl, --zu and --fill"
+    )]
+    HybridSizes,
     /// A value is given by its place and by its flag.
     #[error("{name} is given twice: as a number by its place and as a flag; leave one out")]
     GivenTwice {

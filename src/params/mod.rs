@@ -21,8 +21,10 @@ pub struct Params {
     pub grid: Grid,
     /// Seconds that the timed sets shall take; 0 is the quick path.
     pub seconds: u64,
-    /// Which device shall compute.
+    /// Which device shall compute on this rank.
     pub device: DeviceChoice,
+    /// Whether the ranks are devices that share one box; its shares are found when they are known.
+    pub hybrid: Option<Hybrid>,
     /// What it shall compute in; `None` leaves it to the device: f64 if it can, else f32x2.
     pub precision: Option<Precision>,
     /// The order of the rows.
@@ -53,6 +55,54 @@ pub enum DeviceChoice {
     Index(usize),
     /// The adapter whose name contains this.
     Name(String),
+}
+
+/// Devices that share one box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hybrid {
+    /// Their shares as the user wants them; `None` leaves it to a short trial.
+    pub weights: Option<Vec<f64>>,
+}
+
+/// The devices of the ranks on one machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Devices {
+    /// One for each local rank, in turn.
+    Each(Vec<DeviceChoice>),
+    /// All of them together in one process, sharing one box.
+    Together(Vec<DeviceChoice>),
+}
+
+impl Devices {
+    /// Ranks that a process is.
+    pub fn here(&self) -> usize {
+        match self {
+            Self::Each(_) => 1,
+            Self::Together(devices) => devices.len(),
+        }
+    }
+
+    /// The device of a local rank.
+    pub fn of(&self, local: usize) -> &DeviceChoice {
+        let (Self::Each(devices) | Self::Together(devices)) = self;
+        &devices[local % devices.len()]
+    }
+}
+
+impl FromStr for Devices {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parse = |list: &str, separator: char| -> Result<Vec<DeviceChoice>, String> {
+            list.split(separator).map(str::parse).collect()
+        };
+        if text.contains('+') && text.contains(',') {
+            return Err("join devices with + to share one box, or list them with commas, one for each local rank".into());
+        }
+        if text.contains('+') {
+            return Ok(Self::Together(parse(text, '+')?));
+        }
+        Ok(Self::Each(parse(text, ',')?))
+    }
 }
 
 impl FromStr for DeviceChoice {

@@ -22,6 +22,8 @@ pub struct Results {
     pub device: Device,
     /// What the optimised phases computed in.
     pub precision: Precision,
+    /// Whether devices shared one box.
+    pub hybrid: bool,
     /// The order of the rows, as on the command line.
     pub order: String,
     /// The storage format of the matrix, as on the command line.

@@ -76,6 +76,11 @@ impl Results {
         if self.precision != Precision::F64 {
             reasons.push(format!("{} is not IEEE double precision", self.precision));
         }
+        if self.hybrid {
+            reasons.push(
+                "several devices share one box, in shares that HPCG's rules do not know".into(),
+            );
+        }
         if self.cut_short {
             reasons.push(format!(
                 "the run was interrupted after {} of {} sets",

@@ -133,6 +133,26 @@ pub enum Reduce {
     Ordered,
 }
 
+impl fmt::Display for Reduce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Fast => "fast",
+            Self::Ordered => "ordered",
+        })
+    }
+}
+
+impl FromStr for Reduce {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "fast" => Ok(Self::Fast),
+            "ordered" => Ok(Self::Ordered),
+            _ => Err(format!("'{text}' is no way to sum; use fast or ordered")),
+        }
+    }
+}
+
 /// The ranks of a run; copies are the same ones.
 #[derive(Clone)]
 pub struct Ranks(Rc<Inner>);

@@ -8,7 +8,10 @@ use super::mpi::Mpi;
 use super::{Comm, Region};
 use crate::error::Error;
 
+// The library names what it needs of Open MPI's own, but does not ask for it.
 #[link(name = "oshmem")]
+#[link(name = "open-pal")]
+#[link(name = "open-rte")]
 unsafe extern "C" {
     fn shmem_init();
     fn shmem_finalize();

@@ -1,0 +1,149 @@
+//! Starting the ranks of a run: one alone, those that `mpirun` started, or threads of this process.
+
+use std::env;
+
+use cubie_host::Ranks;
+use cubie_host::comm::{Reduce, Transport, threads};
+
+use crate::error::Error;
+
+/// How ranks are started and talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Ranks in this process: 1, or the devices that work together.
+    pub here: usize,
+    /// How halos travel.
+    pub transport: Transport,
+    /// How dot products are summed.
+    pub reduce: Reduce,
+}
+
+/// Variables by which `mpirun` of Open MPI, MPICH and others tell a process how many there are.
+const MPI_SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE"];
+
+/// Whether `mpirun` started this process as one of several.
+fn is_one_of_several() -> bool {
+    MPI_SIZES
+        .iter()
+        .any(|name| env::var(name).is_ok_and(|size| size.parse().is_ok_and(|n: usize| n > 1)))
+}
+
+/// Runs `rank` as every rank that this process is; returns what the first of them yields.
+///
+/// `failed` is told of an error that only this process knows of, before it ends all the others.
+///
+/// # Errors
+/// What `rank` fails with: the first rank's error if all agree on it, or any if the ranks are
+/// threads. [`Error::WithoutMpi`] under `mpirun` in a build without MPI.
+pub fn launch<T: Send>(
+    how: &Launch,
+    rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
+    failed: impl Fn(&str),
+) -> Result<Option<T>, Error> {
+    let Launch {
+        here,
+        transport,
+        reduce,
+    } = *how;
+    if is_one_of_several() {
+        if here > 1 {
+            return Err(Error::HybridUnderMpi);
+        }
+        return under_mpi(transport, reduce, rank, failed);
+    }
+    let outcome = if here == 1 {
+        rank(&Ranks::serial())
+    } else {
+        threads::run(here, |comm| {
+            rank(&Ranks::new(Box::new(comm), transport, reduce))
+        })
+        .map(|all| all.into_iter().next().expect("at least one rank"))
+    };
+    outcome.map(Some).map_err(|Failure { error, .. }| error)
+}
+
+/// Why a rank cannot go on.
+#[derive(Debug)]
+pub struct Failure {
+    error: Error,
+    /// Whether all ranks know.
+    #[cfg_attr(
+        not(feature = "mpi"),
+        expect(dead_code, reason = "only processes end each other")
+    )]
+    agreed: bool,
+}
+
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self {
+            error: error.into(),
+            agreed: false,
+        }
+    }
+}
+
+/// Lets all ranks fail if one does, with the first one's error; to be used where nothing has begun.
+///
+/// # Errors
+/// The error of this rank or of another one.
+pub fn agree<T>(ranks: &Ranks, outcome: Result<T, Error>) -> Result<T, Failure> {
+    let message = outcome
+        .as_ref()
+        .err()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let messages = ranks.gather_bytes(message.as_bytes());
+    let first = messages.iter().position(|message| !message.is_empty());
+    match (first, outcome) {
+        (None, Ok(value)) => Ok(value),
+        (Some(rank), Err(error)) if rank == ranks.rank() => Err(Failure {
+            error,
+            agreed: true,
+        }),
+        (Some(rank), _) => {
+            let what = String::from_utf8_lossy(&messages[rank]).into_owned();
+            Err(Failure {
+                error: Error::OfAnotherRank { rank, what },
+                agreed: true,
+            })
+        }
+        (None, Err(_)) => unreachable!("an error has a message"),
+    }
+}
+
+#[cfg(feature = "mpi")]
+fn under_mpi<T>(
+    transport: Transport,
+    reduce: Reduce,
+    rank: impl Fn(&Ranks) -> Result<T, Failure>,
+    failed: impl Fn(&str),
+) -> Result<Option<T>, Error> {
+    let comm = cubie_host::comm::mpi::Mpi::start().ok_or(Error::WithoutMpi)?;
+    let ranks = Ranks::new(Box::new(comm), transport, reduce);
+    match rank(&ranks) {
+        Ok(value) => Ok(Some(value)),
+        Err(Failure {
+            error,
+            agreed: true,
+        }) if ranks.rank() == 0 => Err(error),
+        Err(Failure { agreed: true, .. }) => Ok(None),
+        Err(Failure {
+            error,
+            agreed: false,
+        }) => {
+            failed(&format!("rank {}: {error}", ranks.rank()));
+            ranks.abort(2)
+        }
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+fn under_mpi<T>(
+    _: Transport,
+    _: Reduce,
+    _: impl Fn(&Ranks) -> Result<T, Failure>,
+    _: impl Fn(&str),
+) -> Result<Option<T>, Error> {
+    Err(Error::WithoutMpi)
+}
