@@ -28,13 +28,14 @@ fn is_one_of_several() -> bool {
         .any(|name| env::var(name).is_ok_and(|size| size.parse().is_ok_and(|n: usize| n > 1)))
 }
 
-/// Runs `rank` as every rank that this process is; returns what the first of them yields.
+/// Runs `rank` as every rank that this process is; returns what the first of them
+/// yields, or nothing if `failed` has been told why.
 ///
-/// `failed` is told of an error that only this process knows of, before it ends all the others.
+/// Under `mpirun` it is `failed` that is told of an error: on the rank that alone knows of it, before
+/// it ends all the others, or on the first rank if all agree on it.
 ///
 /// # Errors
-/// What `rank` fails with: the first rank's error if all agree on it, or any if the ranks are
-/// threads. [`Error::WithoutMpi`] under `mpirun` in a build without MPI.
+/// What `rank` fails with, unless `failed` has been told. [`Error::WithoutMpi`] under `mpirun` in a build without MPI.
 pub fn launch<T: Send>(
     how: &Launch,
     rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
@@ -46,9 +47,10 @@ pub fn launch<T: Send>(
         reduce,
     } = *how;
     if is_one_of_several() {
-        if here > 1 {
-            return Err(Error::HybridUnderMpi);
-        }
+        let rank = |ranks: &Ranks| match here {
+            1 => rank(ranks),
+            _ => agree(ranks, Err(Error::HybridUnderMpi)),
+        };
         return under_mpi(transport, reduce, rank, failed);
     }
     let outcome = if here == 1 {
@@ -121,13 +123,8 @@ fn under_mpi<T>(
 ) -> Result<Option<T>, Error> {
     let comm = cubie_host::comm::mpi::Mpi::start().ok_or(Error::WithoutMpi)?;
     let ranks = Ranks::new(Box::new(comm), transport, reduce);
-    match rank(&ranks) {
-        Ok(value) => Ok(Some(value)),
-        Err(Failure {
-            error,
-            agreed: true,
-        }) if ranks.rank() == 0 => Err(error),
-        Err(Failure { agreed: true, .. }) => Ok(None),
+    let error = match rank(&ranks) {
+        Ok(value) => return Ok(Some(value)),
         Err(Failure {
             error,
             agreed: false,
@@ -135,7 +132,17 @@ fn under_mpi<T>(
             failed(&format!("rank {}: {error}", ranks.rank()));
             ranks.abort(2)
         }
+        Err(Failure {
+            error,
+            agreed: true,
+        }) => error,
+    };
+    // `mpirun` ends all ranks as soon as one ends badly: nobody does before the first has spoken.
+    if ranks.rank() == 0 {
+        failed(&error.to_string());
     }
+    ranks.barrier();
+    Ok(None)
 }
 
 #[cfg(not(feature = "mpi"))]

@@ -102,6 +102,14 @@ pub fn json(results: &Results) -> Value {
         "flops": with_ops(counts.flops, json!({ "total": counts.flops.sum() })),
         "gbytes_moved": results.gbytes_moved(),
         "moved": with_ops(results.moved, json!({ "total": results.moved.sum() })),
+        "halo": results.halo.as_ref().map(|halo| json!({
+            "transport": halo.transport,
+            "exchanges": halo.exchanges,
+            "bytes": halo.bytes,
+            "seconds": halo.seconds,
+        })),
+        "ranks_detail": results.ranks_detail,
+        "balance": results.balance(),
         "solution_error": {
             "max": results.solution_error.max,
             "norm2": results.solution_error.norm2,

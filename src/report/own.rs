@@ -9,6 +9,7 @@ pub(super) fn sections(doc: &mut Document, results: &Results) {
     doc.banner("cubie Summary ");
     run(doc, results);
     kernels(doc, results);
+    ranks(doc, results);
     accuracy(doc, results);
     status(doc, results);
 }
@@ -69,6 +70,30 @@ fn kernels(doc: &mut Document, results: &Results) {
         speed.add(name, &results.gbytes_per_second_of(op));
     }
     speed.add("Total", &(results.gbytes_moved() / results.times.total));
+}
+
+fn ranks(doc: &mut Document, results: &Results) {
+    let Some(halo) = &results.halo else { return };
+    doc.group("Halo Exchange")
+        .add("Transport", &*halo.transport)
+        .add("Exchanges of each rank", &halo.exchanges)
+        .add("Bytes sent by all ranks", &halo.bytes)
+        .add("Time of the slowest rank (sec)", &halo.seconds);
+    let mut ranks = doc.group("Ranks");
+    ranks.add("Balance", &results.balance());
+    for rank in &results.ranks_detail {
+        let [nx, ny, nz] = rank.local;
+        let detail = format!(
+            "{} ({}), {nx} x {ny} x {nz}, share {:.4}, busy {:.4} s, halo {:.4} s, sums {:.4} s",
+            rank.device,
+            rank.kind,
+            rank.share,
+            rank.busy(),
+            rank.halo,
+            rank.allreduce
+        );
+        ranks.add(&format!("Rank {}", rank.rank), &*detail);
+    }
 }
 
 fn accuracy(doc: &mut Document, results: &Results) {

@@ -36,6 +36,7 @@ pub fn table(results: &Results, report: Option<&Path>) -> String {
         ),
     );
     table.row("memory", memory(results));
+    ranks(&mut table, results);
     checks(&mut table, results);
     operations(&mut table, results);
     rating(&mut table, results);
@@ -79,6 +80,42 @@ impl Table {
         let line = line.to_string();
         writeln!(self.0, "{}", line.trim_end()).expect("a String takes everything");
     }
+}
+
+/// Ranks that are listed one by one.
+const LISTED: usize = 8;
+
+fn ranks(table: &mut Table, results: &Results) {
+    let Some(halo) = &results.halo else { return };
+    for rank in results.ranks_detail.iter().take(LISTED) {
+        let [nx, ny, nz] = rank.local;
+        table.row(
+            &format!("rank {}", rank.rank),
+            format_args!(
+                "{}: {nx} x {ny} x {nz}, {} of the rows, busy {:.3} s",
+                rank.device,
+                percent(rank.share),
+                rank.busy()
+            ),
+        );
+    }
+    if let Some(more) = results.ranks_detail.len().checked_sub(LISTED + 1) {
+        table.row(
+            "",
+            format_args!("and {} more", counted(more as u64 + 1, "rank")),
+        );
+    }
+    table.row("balance", percent(results.balance()));
+    table.row(
+        "halo",
+        format_args!(
+            "{}: {} a rank, {} in all, {} of the time",
+            halo.transport,
+            counted(halo.exchanges, "exchange"),
+            bytes(halo.bytes),
+            percent(halo.seconds / results.times.total)
+        ),
+    );
 }
 
 fn memory(results: &Results) -> String {

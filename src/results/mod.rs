@@ -317,7 +317,26 @@ pub struct Phase {
     pub seconds: f64,
 }
 
+impl RankDetail {
+    /// Seconds of its own work: all operations without the exchange of halos and the sums, in
+    /// which a rank waits for the others.
+    pub fn busy(&self) -> f64 {
+        self.dot + self.waxpby + self.spmv + self.mg - self.halo - self.allreduce
+    }
+}
+
 impl Results {
+    /// The mean of the ranks' own work over the largest: 1 if all work equally long.
+    pub fn balance(&self) -> f64 {
+        let busy = || self.ranks_detail.iter().map(RankDetail::busy);
+        let most = busy().fold(0.0, f64::max);
+        if most > 0.0 {
+            busy().sum::<f64>() / most / self.ranks_detail.len() as f64
+        } else {
+            1.0
+        }
+    }
+
     /// What HPCG counts for the timed sets.
     pub fn counts(&self) -> Counts {
         Counts::new(

@@ -1,0 +1,255 @@
+//! Many processes under `mpirun` (another launcher in `MPIRUN`): builds with `--features mpi`.
+#![cfg(feature = "mpi")]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use cubie::device::Device;
+use cubie::params::{DeviceChoice, Params};
+use cubie::progress::Silent;
+use cubie::{Error, Precision, Results, benchmark};
+use cubie_host::comm::{Reduce, Transport, threads};
+use cubie_host::geometry::process_grid;
+use cubie_host::{Grid, Order, Ranks};
+use serde_json::Value;
+
+fn mpirun(ranks: usize, args: &str, dir: &Path) -> Command {
+    let launcher = std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".into());
+    let mut command = Command::new(launcher);
+    // Root, more ranks than cores, and OpenSHMEM's end: see the README.
+    command
+        .args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_cubie")])
+        .args(args.split_whitespace())
+        .current_dir(dir)
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("OMPI_MCA_memory", "^patcher")
+        .stdin(Stdio::null());
+    command
+}
+
+fn output(ranks: usize, args: &str, dir: &Path) -> Output {
+    mpirun(ranks, args, dir).output().expect("mpirun starts")
+}
+
+/// Runs on so many ranks and returns the JSON; the run must be valid.
+fn run(ranks: usize, args: &str) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let out = output(
+        ranks,
+        &format!("{args} --rt 0 --quiet --json r.json"),
+        dir.path(),
+    );
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{ranks} ranks {args}: {text}");
+    serde_json::from_slice(&std::fs::read(dir.path().join("r.json")).unwrap()).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_f64().unwrap())
+        .collect()
+}
+
+/// The transports of this build and this MPI: OpenSHMEM comes with Open MPI only.
+fn transports() -> Vec<Transport> {
+    let shmem = |t: &Transport| matches!(t, Transport::ShmemBarrier | Transport::ShmemFlag);
+    Transport::ALL
+        .into_iter()
+        .filter(|t| cfg!(feature = "shmem") || !shmem(t))
+        .collect()
+}
+
+/// The same run with ranks as threads.
+fn as_threads(ranks: usize, n: usize) -> Results {
+    let params = Params {
+        grid: Grid::uniform(process_grid(ranks), [n; 3]),
+        seconds: 0,
+        device: DeviceChoice::Cpu,
+        hybrid: None,
+        precision: Some(Precision::F64),
+        order: Order::COLOR8,
+        format: None,
+        threads: 1,
+        binding_limit: None,
+        device_memory: None,
+        notices: Vec::new(),
+    };
+    let all = threads::run(ranks, |comm| {
+        let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Ordered);
+        let device = Device::open(&params, ranks.rank())?;
+        benchmark::run(
+            &params,
+            &device,
+            &ranks,
+            &mut Silent,
+            &AtomicBool::new(false),
+        )
+    });
+    all.unwrap_or_else(|error: Error| panic!("{error}"))
+        .into_iter()
+        .next()
+        .unwrap()
+}
+
+#[test]
+fn all_transports_give_the_bits_of_ranks_as_threads() {
+    for ranks in [1, 2, 4, 8] {
+        let expected = as_threads(ranks, 16).optimised.scaled_residuals;
+        for transport in transports() {
+            let args =
+                format!("--nx 16 --device cpu --threads 1 --reduce ordered --halo {transport}");
+            let json = run(ranks, &args);
+            assert_eq!(
+                numbers(&json["optimised"]["scaled_residuals"]),
+                expected,
+                "{ranks} {transport}"
+            );
+            assert_eq!(json["ranks"], ranks);
+            assert_eq!(json["ranks_detail"].as_array().unwrap().len(), ranks);
+            if ranks > 1 {
+                assert_eq!(json["halo"]["transport"], transport.name());
+                assert!(json["halo"]["bytes"].as_f64().unwrap() > 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_reference_gives_the_recorded_rank_histories() {
+    let recorded: Value = serde_json::from_str(include_str!("data/recorded.json")).unwrap();
+    for (name, ranks, n) in [("ranks2_32x32x32", 2, 32), ("ranks8_16x16x16", 8, 16)] {
+        let json = run(ranks, &format!("--nx {n} --device cpu --threads 1"));
+        let ours = numbers(&json["reference"]["scaled_residuals"]);
+        let theirs = numbers(&recorded[name]["history"]["REF"]["scaled_residual_iter_1_to_n"]);
+        for (k, (ours, theirs)) in ours.iter().zip(&theirs).enumerate().take(20) {
+            assert!(
+                (ours / theirs - 1.0).abs() < 1e-11,
+                "{name} after {}: {ours:e}, {theirs:e}",
+                k + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn ranks_on_lavapipe_agree_with_ranks_on_the_cpu() {
+    for ranks in [1, 2] {
+        let args = |device| {
+            format!("--nx 16 --threads 1 --precision f64 --reduce ordered --device {device}")
+        };
+        let gpu = run(ranks, &args("llvmpipe"));
+        let cpu = run(ranks, &args("cpu"));
+        let [gpu, cpu] = [gpu, cpu].map(|json| numbers(&json["optimised"]["scaled_residuals"]));
+        for (k, (gpu, cpu)) in gpu.iter().zip(&cpu).enumerate().take(15) {
+            assert!(
+                (gpu / cpu - 1.0).abs() < 1e-10,
+                "{ranks} ranks after {}: {gpu:e}, {cpu:e}",
+                k + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn some_ranks_on_gpus_and_some_on_cpus_with_unequal_boxes() {
+    let args =
+        "--nx 16 --npx 1 --npy 1 --npz 2 --pz 1 --zl 16 --zu 24 --device llvmpipe,cpu --threads 1";
+    let json = run(2, args);
+    assert_eq!(json["ranks_detail"][0]["kind"], "gpu");
+    assert_eq!(json["ranks_detail"][1]["kind"], "cpu");
+    assert_eq!(json["ranks_detail"][1]["local"][2], 24);
+}
+
+#[test]
+fn what_all_ranks_know_is_said_once() {
+    let dir = tempfile::tempdir().unwrap();
+    for (ranks, args, words) in [
+        (2, "--nx 20 --rt 0", "multiple of 8"),
+        (11, "--nx 16 --rt 0", "use 10 or 12 ranks"),
+        (4, "--nx 16 --rt 0 --npx 3 --npy 1 --npz 1", "3 ranks"),
+        (2, "--nx 16 --rt 0 --device cpu+cpu", "under mpirun"),
+    ] {
+        let out = output(ranks, args, dir.path());
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{args}: {text}");
+        assert_eq!(text.matches("error: ").count(), 1, "{args}: {text}");
+        assert!(text.contains(words), "{args}: {text}");
+    }
+    assert_eq!(
+        std::fs::read_dir(dir.path()).unwrap().count(),
+        0,
+        "nothing is written"
+    );
+}
+
+#[test]
+fn a_killed_rank_takes_the_run_down() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = mpirun(
+        2,
+        "--nx 32 --rt 300 --device cpu --threads 1 --quiet",
+        dir.path(),
+    );
+    let mut child = command
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The ranks are the launcher's descendants that run this binary.
+    let victims = || {
+        let out = Command::new("pgrep")
+            .args(["-f", env!("CARGO_BIN_EXE_cubie")])
+            .output()
+            .unwrap();
+        let all = String::from_utf8(out.stdout).unwrap();
+        let in_dir = |pid: &&str| {
+            std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == dir.path())
+                && std::fs::read_link(format!("/proc/{pid}/exe"))
+                    .is_ok_and(|exe| exe == Path::new(env!("CARGO_BIN_EXE_cubie")))
+        };
+        all.split_whitespace()
+            .filter(in_dir)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let start = Instant::now();
+    while victims().len() < 2 {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "the ranks do not start"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    let killed = Instant::now();
+    Command::new("kill")
+        .args(["-9", &victims()[1]])
+        .status()
+        .unwrap();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(
+            killed.elapsed() < Duration::from_secs(30),
+            "the run goes on without a rank"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    assert!(!status.success());
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut text).unwrap();
+    assert!(!text.is_empty(), "somebody says what happened");
+    assert_eq!(
+        std::fs::read_dir(dir.path()).unwrap().count(),
+        0,
+        "nothing looks like a result"
+    );
+}
