@@ -28,7 +28,7 @@ use crate::reference;
 use crate::textbook;
 use ell::Ell;
 use pool::Pool;
-use split::Split;
+use split::{Corrected, Portion, Split, Sums};
 
 pub use simd::name as simd_name;
 
@@ -89,18 +89,32 @@ impl<T: Real> Cpu<T> {
             A.forward_bytes() + A.injected_bytes() + A.backward_bytes(),
         );
     }
-    /// The smoother finds the correction by itself; the neighbours need it in x.
-    fn exchange_corrected(
+    /// The smoothing step after a coarse correction. It finds the correction by itself, but the
+    /// neighbours need it in x.
+    fn correct(
         &mut self,
         A: &CpuMatrix<T>,
+        split: &Split<T>,
         halo: &mut HaloExchange,
-        xc: &Vec<T>,
-        x: &mut Vec<T>,
+        vectors: Corrected<'_, T>,
+        sums: Sums,
     ) -> Result<(), Error> {
-        if halo.is_needed() {
-            self.prolongation(A, xc, x);
+        let Corrected { xc, r, x, work } = vectors;
+        if !halo.is_needed() {
+            let vectors = Corrected { xc, r, x, work };
+            split::correct_and_smooth(self.pool(), split, vectors, Portion::All, sums);
+            return Ok(());
         }
-        textbook::exchange_halo(self, A, halo, x)
+        prolongation::prolongation(self.pool(), &split.f2c, xc, x);
+        halo.start(|bytes| {
+            reference::pack(&A.send_rows, x, bytes);
+            Ok::<_, Error>(())
+        })?;
+        split::correct_first(self.pool(), split, Corrected { xc, r, x, work }, sums);
+        halo.finish(|bytes| reference::unpack(bytes, &mut x[split.nrow..]));
+        let vectors = Corrected { xc, r, x, work };
+        split::correct_and_smooth(self.pool(), split, vectors, Portion::Boundary, sums);
+        Ok(())
     }
     fn allocate(&self, bytes: usize) {
         *self.team.allocated.borrow_mut() += bytes as u64;
@@ -222,7 +236,7 @@ impl<T: Real> Backend for Cpu<T> {
             }
             Stored::Split(A) => {
                 self.moved(A.ncol + A.nrow, A.pass_bytes());
-                split::spmv(self.pool(), A, x, y, None);
+                split::spmv(self.pool(), A, x, y, Portion::All, None);
             }
         }
     }
@@ -274,11 +288,17 @@ impl<T: Real> Backend for Cpu<T> {
         let Stored::Split(split) = &A.stored else {
             return textbook::spmv_dot(self, A, halo, x, y);
         };
-        textbook::exchange_halo(self, A, halo, x)?;
         self.moved(split.ncol + split.nrow, split.pass_bytes());
-        Ok(split::with_sums(split, |sums| {
-            split::spmv(self.pool(), split, x, y, sums)
-        }))
+        let mut sums = split.sums();
+        if halo.is_needed() {
+            halo.start(|bytes| self.pack(A, x, bytes))?;
+            split::spmv(self.pool(), split, x, y, Portion::Interior, sums.shared());
+            halo.finish(|bytes| self.unpack(A, bytes, x));
+            split::spmv(self.pool(), split, x, y, Portion::Boundary, sums.shared());
+        } else {
+            split::spmv(self.pool(), split, x, y, Portion::All, sums.shared());
+        }
+        Ok(sums.total())
     }
     fn update_and_norm(
         &mut self,
@@ -320,9 +340,15 @@ impl<T: Real> Backend for Cpu<T> {
         let Stored::Split(split) = &A.stored else {
             return textbook::restrict_residual(self, A, halo, r, x, work, rc);
         };
-        textbook::exchange_halo(self, A, halo, x)?;
         self.moved(split.ncol + 2 * split.f2c.len(), split.residual_bytes());
-        split::restrict_residual(self.pool(), split, r, x, rc);
+        if halo.is_needed() {
+            halo.start(|bytes| self.pack(A, x, bytes))?;
+            split::restrict_residual(self.pool(), split, r, x, rc, Portion::Interior);
+            halo.finish(|bytes| self.unpack(A, bytes, x));
+            split::restrict_residual(self.pool(), split, r, x, rc, Portion::Boundary);
+        } else {
+            split::restrict_residual(self.pool(), split, r, x, rc, Portion::All);
+        }
         Ok(())
     }
     fn correct_and_smooth(
@@ -337,10 +363,8 @@ impl<T: Real> Backend for Cpu<T> {
         let Stored::Split(split) = &A.stored else {
             return textbook::correct_and_smooth(self, A, halo, xc, r, x);
         };
-        self.exchange_corrected(A, halo, xc, x)?;
         self.moved_by_correction(split, 0);
-        split::correct_and_smooth(self.pool(), split, xc, r, x, work, None);
-        Ok(())
+        self.correct(A, split, halo, Corrected { xc, r, x, work }, None)
     }
     fn correct_and_smooth_dot(
         &mut self,
@@ -356,11 +380,11 @@ impl<T: Real> Backend for Cpu<T> {
             self.enter(Op::Dot);
             return Ok(self.dot(r, x));
         };
-        self.exchange_corrected(A, halo, xc, x)?;
         self.moved_by_correction(split, split.nrow);
-        Ok(split::with_sums(split, |sums| {
-            split::correct_and_smooth(self.pool(), split, xc, r, x, work, sums);
-        }))
+        let mut sums = split.sums();
+        let shared = sums.shared();
+        self.correct(A, split, halo, Corrected { xc, r, x, work }, shared)?;
+        Ok(sums.total())
     }
 
     fn enter(&mut self, op: Op) {

@@ -31,6 +31,7 @@ impl<T: Real> Split<T> {
                 let mut new = Color::zeros(color.rows.clone(), color.block, first_unit, &widths);
                 first_unit += new.units();
                 new.fill(pool, level, &coarse);
+                new.find_boundary(A.nrow, A.ncol);
                 new
             })
             .collect();
@@ -118,6 +119,7 @@ impl<T: Real> Color<T> {
             lower: part(widths.lower),
             upper: part(widths.upper),
             injected: part(widths.injected),
+            boundary: Vec::new(),
         }
     }
 
@@ -157,6 +159,19 @@ impl<T: Real> Color<T> {
                 }
             }
         });
+    }
+}
+
+impl<T: Real> Color<T> {
+    fn find_boundary(&mut self, nrow: usize, ncol: usize) {
+        if ncol > nrow {
+            let entries = self.lower.width * LANES;
+            let needs_halo = |slice: usize| {
+                let cols = &self.lower.cols[slice * entries..(slice + 1) * entries];
+                cols.iter().any(|&col| col as usize >= nrow)
+            };
+            self.boundary = (0..self.slices()).map(needs_halo).collect();
+        }
     }
 }
 

@@ -13,7 +13,7 @@ mod spmv;
 use std::ops::Range;
 
 pub(super) use restrict::restrict_residual;
-pub(super) use smooth::{correct_and_smooth, smooth_from_zero, symgs};
+pub(super) use smooth::{Corrected, correct_and_smooth, correct_first, smooth_from_zero, symgs};
 pub(super) use spmv::spmv;
 
 use pulp::{Simd, WithSimd};
@@ -47,6 +47,8 @@ struct Color<T> {
     lower: Part<T>,
     upper: Part<T>,
     injected: Part<T>,
+    /// Which slices have columns in the halo; empty if none has.
+    boundary: Vec<bool>,
 }
 
 /// Some entries of each row of a colour.
@@ -57,6 +59,17 @@ struct Part<T> {
     values: Vec<T>,
     /// The columns, likewise.
     cols: Vec<u32>,
+}
+
+/// Which slices are visited: while a halo travels, those that do not need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Portion {
+    /// All of them.
+    All,
+    /// Those without columns in the halo.
+    Interior,
+    /// The others.
+    Boundary,
 }
 
 /// A slice with injected rows.
@@ -89,6 +102,15 @@ impl<T: Real> Color<T> {
     fn rows_of(&self, slice: usize) -> Range<usize> {
         let start = self.rows.start + slice * LANES;
         start..(start + LANES).min(self.rows.end)
+    }
+    /// Whether a slice belongs to the portion. Rows that depend on each other are never interior.
+    fn is_in(&self, portion: Portion, slice: usize) -> bool {
+        let interior = self.block == 1 && !self.boundary.get(slice).is_some_and(|&halo| halo);
+        match portion {
+            Portion::All => true,
+            Portion::Interior => interior,
+            Portion::Boundary => !interior,
+        }
     }
     fn diagonal_of(&self, slice: usize) -> &[T; LANES] {
         &self.diagonal.as_chunks().0[slice]
@@ -200,11 +222,13 @@ impl<T: Real> Split<T> {
             + size_of_val(&self.injected[..])
     }
 
-    /// Units of work of all colours.
-    fn units(&self) -> usize {
-        self.colors
+    /// Room for one sum for each unit of work of all colours.
+    pub(super) fn sums(&self) -> UnitSums {
+        let units = self
+            .colors
             .last()
-            .map_or(0, |color| color.first_unit + color.units())
+            .map_or(0, |color| color.first_unit + color.units());
+        UnitSums(vec![0.0; units])
     }
 }
 
@@ -232,6 +256,7 @@ struct Sweep<'a, T, V> {
     color: &'a Color<T>,
     member: Member<'a>,
     reverse: bool,
+    portion: Portion,
     visit: &'a V,
     sums: Sums,
 }
@@ -247,12 +272,17 @@ impl<T: Real, V: Visit<T>> WithSimd for Sweep<'_, T, V> {
             color,
             visit,
             reverse,
+            portion,
             ..
         } = self;
+        if color.block > 1 && portion == Portion::Interior {
+            return;
+        }
         for unit in self.member.share(color.units()) {
             let mut sums = [0.0; LANES];
             if color.block == 1 {
-                for slice in color.slices_of(unit) {
+                let slices = color.slices_of(unit);
+                for slice in slices.filter(|&slice| color.is_in(portion, slice)) {
                     // SAFETY: the members' shares do not overlap.
                     unsafe { visit.slice(simd, color, slice, &mut sums) };
                 }
@@ -271,7 +301,13 @@ impl<T: Real, V: Visit<T>> WithSimd for Sweep<'_, T, V> {
             if let Some(all) = self.sums {
                 let unit = color.first_unit + unit;
                 // SAFETY: the unit belongs to this member.
-                unsafe { all.slice_mut(unit..unit + 1)[0] = sums.iter().sum() };
+                let total = unsafe { &mut all.slice_mut(unit..unit + 1)[0] };
+                let rest: f64 = sums.iter().sum();
+                *total = if portion == Portion::Boundary {
+                    *total + rest
+                } else {
+                    rest
+                };
             }
         }
     }
@@ -282,6 +318,7 @@ fn sweep<'a, T: Real + 'a, V: Visit<T>>(
     member: Member<'_>,
     colors: impl Iterator<Item = &'a Color<T>>,
     reverse: bool,
+    portion: Portion,
     visit: &V,
     sums: Sums,
 ) {
@@ -290,6 +327,7 @@ fn sweep<'a, T: Real + 'a, V: Visit<T>>(
             color,
             member,
             reverse,
+            portion,
             visit,
             sums,
         });
@@ -297,11 +335,18 @@ fn sweep<'a, T: Real + 'a, V: Visit<T>>(
     }
 }
 
-/// Runs `task` with room for one sum a unit; returns the total, which does not depend on threads.
-pub(super) fn with_sums<T: Real>(A: &Split<T>, task: impl FnOnce(Sums)) -> f64 {
-    let mut sums = vec![0.0; A.units()];
-    task(Some(SharedSlice::new(&mut sums)));
-    sums.iter().sum()
+/// Room for one sum a unit.
+pub(super) struct UnitSums(Vec<f64>);
+
+impl UnitSums {
+    /// For the members of a team to write to.
+    pub(super) fn shared(&mut self) -> Sums {
+        Some(SharedSlice::new(&mut self.0))
+    }
+    /// Their total, which does not depend on the number of threads.
+    pub(super) fn total(&self) -> f64 {
+        self.0.iter().sum()
+    }
 }
 
 /// Copies the elements of a slice's rows, 0 for rows that do not exist.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{NOT_INJECTED, Split, load};
+use super::{NOT_INJECTED, Portion, Split, load};
 use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, dispatch, madd};
 use crate::real::Real;
@@ -13,18 +13,20 @@ use crate::real::Real;
 struct RestrictResidual<'a, T> {
     A: &'a Split<T>,
     slices: Range<usize>,
+    portion: Portion,
     r: &'a [T],
     x: &'a [T],
     rc: SharedSlice<T>,
 }
 
-/// rc_k = r_i − Σ_j a_ij x_j with i = f2c_k
+/// rc_k = r_i − Σ_j a_ij x_j with i = f2c_k, for the rows of the portion.
 pub(in crate::cpu) fn restrict_residual<T: Real>(
     pool: &Pool,
     A: &Split<T>,
     r: &[T],
     x: &[T],
     rc: &mut [T],
+    portion: Portion,
 ) {
     assert!(x.len() == A.ncol && r.len() >= A.nrow && rc.len() >= A.f2c.len());
     let rc = SharedSlice::new(rc);
@@ -33,6 +35,7 @@ pub(in crate::cpu) fn restrict_residual<T: Real>(
         dispatch(RestrictResidual {
             A,
             slices,
+            portion,
             r,
             x,
             rc,
@@ -46,6 +49,9 @@ impl<T: Real> WithSimd for RestrictResidual<'_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         for injected in &self.A.injected[self.slices] {
             let color = &self.A.colors[injected.color];
+            if !color.is_in(self.portion, injected.slice) {
+                continue;
+            }
             let rows = color.rows_of(injected.slice);
             let x = load(&self.x[rows.clone()]);
             let diagonal = color.diagonal_of(injected.slice);

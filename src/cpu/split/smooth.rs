@@ -7,7 +7,7 @@
 
 use pulp::Simd;
 
-use super::{Color, Split, Sums, Visit, load, store, sweep};
+use super::{Color, Portion, Split, Sums, Visit, load, store, sweep};
 use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, madd};
 use crate::real::Real;
@@ -22,13 +22,11 @@ pub(super) fn backward<T: Real>(A: &Split<T>) -> impl Iterator<Item = &Color<T>>
 /// One step from any x, with both sweeps as the textbook has them.
 pub(in crate::cpu) fn symgs<T: Real>(pool: &Pool, A: &Split<T>, r: &[T], x: &mut [T]) {
     assert!(x.len() == A.ncol && r.len() >= A.nrow);
-    let visit = Relax {
-        r,
-        x: SharedSlice::new(x),
-    };
+    let x = SharedSlice::new(x);
+    let visit = Relax { r, x };
     pool.run(|member| {
-        sweep(member, A.colors.iter(), false, &visit, None);
-        sweep(member, backward(A), true, &visit, None);
+        sweep(member, A.colors.iter(), false, Portion::All, &visit, None);
+        sweep(member, backward(A), true, Portion::All, &visit, None);
     });
 }
 
@@ -44,59 +42,73 @@ pub(in crate::cpu) fn smooth_from_zero<T: Real>(
     x[A.nrow..].fill(T::ZERO);
     let x = SharedSlice::new(x);
     let work = work.map(|work| SharedSlice::new(work));
+    let (forward, back) = (ForwardFromZero { r, x }, BackwardFromZero { x, work });
+    pool.run(|member| {
+        sweep(member, A.colors.iter(), false, Portion::All, &forward, None);
+        sweep(member, backward(A), true, Portion::All, &back, None);
+    });
+}
+
+/// The vectors of a step after [`smooth_from_zero`] and a coarse correction.
+pub(in crate::cpu) struct Corrected<'a, T> {
+    pub(in crate::cpu) xc: &'a [T],
+    pub(in crate::cpu) r: &'a [T],
+    pub(in crate::cpu) x: &'a mut [T],
+    pub(in crate::cpu) work: &'a mut [T],
+}
+
+impl<'a, T: Real> Corrected<'a, T> {
+    fn forward(&mut self, A: &Split<T>) -> ForwardCorrected<'a, T> {
+        let Self { xc, r, x, work } = self;
+        assert!(x.len() == A.ncol && r.len() >= A.nrow);
+        assert!(xc.len() >= A.f2c.len() && work.len() >= A.nrow);
+        let (x, work) = (SharedSlice::new(x), SharedSlice::new(work));
+        ForwardCorrected {
+            nrow: A.nrow,
+            xc,
+            r,
+            x,
+            work,
+        }
+    }
+}
+
+/// What the step can do before the halo has come: the first colour's rows that do not need it.
+pub(in crate::cpu) fn correct_first<T: Real>(
+    pool: &Pool,
+    A: &Split<T>,
+    mut vectors: Corrected<'_, T>,
+    sums: Sums,
+) {
+    let visit = vectors.forward(A);
     pool.run(|member| {
         sweep(
             member,
-            A.colors.iter(),
+            A.colors[..1].iter(),
             false,
-            &ForwardFromZero { r, x },
-            None,
-        );
-        sweep(
-            member,
-            backward(A),
-            true,
-            &BackwardFromZero { x, work },
-            None,
+            Portion::Interior,
+            &visit,
+            sums,
         );
     });
 }
 
-/// One step after [`smooth_from_zero`] and a coarse correction `xc`; `sums` takes r·x.
+/// The step itself, whose first colour is left to this `portion`; `sums` takes r·x.
 pub(in crate::cpu) fn correct_and_smooth<T: Real>(
     pool: &Pool,
     A: &Split<T>,
-    xc: &[T],
-    r: &[T],
-    x: &mut [T],
-    work: &mut [T],
+    mut vectors: Corrected<'_, T>,
+    portion: Portion,
     sums: Sums,
 ) {
-    assert!(
-        x.len() == A.ncol && r.len() >= A.nrow && xc.len() >= A.f2c.len() && work.len() >= A.nrow
-    );
-    let (x, work) = (SharedSlice::new(x), SharedSlice::new(work));
+    let forward = vectors.forward(A);
+    let ForwardCorrected { r, x, work, .. } = forward;
+    let back = BackwardCorrected { r, x, work };
+    let (first, others) = A.colors.split_at(1);
     pool.run(|member| {
-        sweep(
-            member,
-            A.colors.iter(),
-            false,
-            &ForwardCorrected {
-                nrow: A.nrow,
-                xc,
-                r,
-                x,
-                work,
-            },
-            sums,
-        );
-        sweep(
-            member,
-            backward(A),
-            true,
-            &BackwardCorrected { r, x, work },
-            sums,
-        );
+        sweep(member, first.iter(), false, portion, &forward, sums);
+        sweep(member, others.iter(), false, Portion::All, &forward, sums);
+        sweep(member, backward(A), true, Portion::All, &back, sums);
     });
 }
 

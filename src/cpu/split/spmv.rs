@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Color, Split, Sums, Visit, load, store, sweep};
+use super::{Color, Portion, Split, Sums, Visit, load, store, sweep};
 use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, madd};
 use crate::real::Real;
@@ -12,14 +12,21 @@ struct Spmv<'a, T> {
     y: SharedSlice<T>,
 }
 
-/// y_i = Σ_j a_ij x_j; `sums` takes x·y.
-pub(in crate::cpu) fn spmv<T: Real>(pool: &Pool, A: &Split<T>, x: &[T], y: &mut [T], sums: Sums) {
+/// y_i = Σ_j a_ij x_j for the rows of the portion; `sums` takes x·y.
+pub(in crate::cpu) fn spmv<T: Real>(
+    pool: &Pool,
+    A: &Split<T>,
+    x: &[T],
+    y: &mut [T],
+    portion: Portion,
+    sums: Sums,
+) {
     assert!(x.len() == A.ncol && y.len() >= A.nrow);
     let visit = Spmv {
         x,
         y: SharedSlice::new(y),
     };
-    pool.run(|member| sweep(member, A.colors.iter(), false, &visit, sums));
+    pool.run(|member| sweep(member, A.colors.iter(), false, portion, &visit, sums));
 }
 
 impl<T: Real> Visit<T> for Spmv<'_, T> {
