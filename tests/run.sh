@@ -15,15 +15,16 @@ fail() {
 
 # Two programs that play a GPU, one with f64 and one without it and with strict limits:
 # Mesa's lavapipe, and the SwiftShader that comes with Chromium.
-lavapipe() { find /usr/share/vulkan/icd.d /etc/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1; }
-swiftshader() { find /usr/lib/chromium /usr/lib64/chromium -name vk_swiftshader_icd.json 2>/dev/null | head -n 1; }
+lavapipe() { first /usr/share/vulkan/icd.d 'lvp_icd*.json'; }
+swiftshader() { first /usr/lib/chromium vk_swiftshader_icd.json; }
+first() { [ ! -d "$1" ] || find "$1" -name "$2" -print -quit; }
 
 missing=()
 [ -n "$(lavapipe)" ] || missing+=(mesa-vulkan-drivers)
 [ -n "$(swiftshader)" ] || missing+=(chromium)
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 ldconfig=$(command -v ldconfig || echo /sbin/ldconfig)
-"$ldconfig" -p | grep -q 'libvulkan\.so\.1' || missing+=(libvulkan1)
+"$ldconfig" -p | grep 'libvulkan\.so\.1' >/dev/null || missing+=(libvulkan1)
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "installing ${missing[*]}"
