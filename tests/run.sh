@@ -14,14 +14,14 @@ fail() {
 }
 
 # Two programs that play a GPU, one with f64 and one without it and with strict limits:
-# Mesa's lavapipe, and the SwiftShader that comes with Chromium.
+# Mesa's lavapipe, and the SwiftShader in a part of Chromium that needs no browser.
 lavapipe() { first /usr/share/vulkan/icd.d 'lvp_icd*.json'; }
 swiftshader() { first /usr/lib/chromium vk_swiftshader_icd.json; }
 first() { [ ! -d "$1" ] || find "$1" -name "$2" -print -quit; }
 
 missing=()
 [ -n "$(lavapipe)" ] || missing+=(mesa-vulkan-drivers)
-[ -n "$(swiftshader)" ] || missing+=(chromium)
+[ -n "$(swiftshader)" ] || missing+=(chromium-common)
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 ldconfig=$(command -v ldconfig || echo /sbin/ldconfig)
 "$ldconfig" -p | grep 'libvulkan\.so\.1' >/dev/null || missing+=(libvulkan1)
@@ -29,18 +29,17 @@ ldconfig=$(command -v ldconfig || echo /sbin/ldconfig)
 if [ ${#missing[@]} -gt 0 ]; then
     say "installing ${missing[*]}"
     command -v apt-get >/dev/null || fail "install by hand what Debian calls: ${missing[*]}"
-    root=()
+    apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq)
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || fail "run this as root once, or install: ${missing[*]}"
-        root=(sudo)
+        apt=(sudo "${apt[@]}")
     fi
-    export DEBIAN_FRONTEND=noninteractive
-    "${root[@]}" apt-get -qq update
-    "${root[@]}" apt-get -qq install --yes --no-install-recommends "${missing[@]}" >/dev/null
+    "${apt[@]}" update
+    "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
 [ -n "$(lavapipe)" ] || fail "mesa-vulkan-drivers is installed, but its lvp_icd*.json is not where Vulkan looks"
-[ -n "$(swiftshader)" ] || fail "chromium is installed, but vk_swiftshader_icd.json is not in its directory"
+[ -n "$(swiftshader)" ] || fail "chromium-common is installed, but vk_swiftshader_icd.json is not in its directory"
 # No other driver: the tests shall do the same on every machine.
 VK_ICD_FILENAMES=$(lavapipe):$(swiftshader)
 export VK_ICD_FILENAMES
