@@ -1,7 +1,7 @@
 //! Ranks and how they talk: sums over all of them, and the exchange of halos between neighbours.
 //!
 //! [`Comm`] is what a way of running ranks must offer: one rank alone ([`serial`]), ranks as
-//! threads of one process ([`threads`]), or processes under MPI ([`mpi`]). [`Ranks`] is what
+//! threads of one process ([`threads`]), or processes under MPI (`mpi`). [`Ranks`] is what
 //! everybody else uses. Only this module names MPI and OpenSHMEM.
 
 mod exchange;
