@@ -2,7 +2,7 @@
 # Every check of this repository, on a machine with nothing but Rust: what is missing is installed
 # first. Debian and its relatives; elsewhere install the two drivers below by hand.
 #
-#   tests/run.sh            format, lints, tests
+#   tests/run.sh            format, lints, documentation, tests
 #   tests/run.sh ARGS       the same, with arguments for cargo test, such as --test devices
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -69,6 +69,9 @@ if component clippy clippy; then
     say "lints"
     cargo clippy --quiet --release --workspace --all-targets --locked -- -D warnings
 fi
+
+say "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --quiet --release --workspace --no-deps --locked
 
 say "the program"
 cargo build --quiet --release --locked
