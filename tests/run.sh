@@ -25,6 +25,12 @@ missing=()
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 ldconfig=$(command -v ldconfig || echo /sbin/ldconfig)
 "$ldconfig" -p | grep 'libvulkan\.so\.1' >/dev/null || missing+=(libvulkan1)
+# Two MPIs side by side, and libclang to translate their headers.
+command -v mpicc.openmpi >/dev/null || missing+=(libopenmpi-dev)
+command -v mpirun.openmpi >/dev/null || missing+=(openmpi-bin)
+command -v mpicc.mpich >/dev/null || missing+=(libmpich-dev)
+command -v mpirun.mpich >/dev/null || missing+=(mpich)
+[ -n "$(find /usr/lib -name 'libclang*.so*' -print -quit)" ] || missing+=(libclang-dev)
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "installing ${missing[*]}"
@@ -86,7 +92,14 @@ say "tests"
 # All suites run even if one fails, and the last line sums them up.
 log=$XDG_RUNTIME_DIR/tests.log
 status=0
-cargo test --release --workspace --locked --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+run_tests() { cargo test --release --locked --no-fail-fast "$@" 2>&1 | tee -a "$log" || status=$?; }
+run_tests --workspace "$@"
+if [ $# -eq 0 ]; then
+    say "many processes: Open MPI with OpenSHMEM"
+    MPICC=mpicc.openmpi MPIRUN=mpirun.openmpi run_tests --features shmem --test mpi -- --test-threads 1
+    say "many processes: MPICH"
+    MPICC=mpicc.mpich MPIRUN=mpirun.mpich run_tests --features mpi --test mpi -- --test-threads 1
+fi
 awk '/^test result:/ { passed += $4; failed += $6 }
      END { printf "%d passed, %d failed\n", passed, failed; exit !passed || failed > 0 }' "$log" || status=1
 exit "$status"

@@ -251,7 +251,8 @@ impl Window {
         let world = mpi.world.as_raw();
         let mut base: *mut u8 = std::ptr::null_mut();
         let mut window = MaybeUninit::uninit();
-        let len = ffi::MPI_Aint::try_from(start + bytes).expect("fits");
+        // MPICH 4.0 mislays the parts of a window in shared memory unless they are whole pages.
+        let len = ffi::MPI_Aint::try_from((start + bytes).next_multiple_of(4096)).expect("fits");
         // SAFETY: collective over `world`; MPI allocates `len` bytes and tells where in `base`.
         let window = unsafe {
             ffi::MPI_Win_allocate(
