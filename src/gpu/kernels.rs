@@ -15,6 +15,16 @@ pub enum Kernel {
     Spmv,
     /// One colour of a Gauss–Seidel sweep.
     Symgs,
+    /// y = A x and partial sums of x·y, in the split format as the four that follow.
+    SplitSpmv,
+    /// One colour of a sweep over some of L and U.
+    SplitRelax,
+    /// One colour of the backward sweep after a forward sweep from x = 0.
+    SplitBackward,
+    /// One colour of the forward sweep after a coarse correction.
+    SplitCorrect,
+    /// rc = r − A x at the injected rows.
+    SplitResidual,
     /// a_ii = diagonal_i
     ReplaceDiagonal,
     /// Partial sums of x·y.
@@ -25,6 +35,8 @@ pub enum Kernel {
     Ratio,
     /// w = alpha x + beta w
     Waxpby,
+    /// x += alpha p, r −= alpha Ap, and partial sums of r·r.
+    Update,
     /// rc = (r − Axf) at the injected rows.
     Restriction,
     /// x += xc at the injected rows.
@@ -45,14 +57,20 @@ pub enum Kernel {
 
 impl Kernel {
     /// All, in the order in which they are declared.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 21] = [
         Self::Spmv,
         Self::Symgs,
+        Self::SplitSpmv,
+        Self::SplitRelax,
+        Self::SplitBackward,
+        Self::SplitCorrect,
+        Self::SplitResidual,
         Self::ReplaceDiagonal,
         Self::Dot,
         Self::DotSum,
         Self::Ratio,
         Self::Waxpby,
+        Self::Update,
         Self::Restriction,
         Self::Prolongation,
         Self::Pack,
@@ -88,11 +106,17 @@ impl Kernel {
         match self {
             Self::Spmv => shader!("spmv", [R, R, R, W]),
             Self::Symgs => shader!("symgs", [R, R, R, R, W]),
+            Self::SplitSpmv => shader!("split_spmv", [R, R, R, R, R, W, W]),
+            Self::SplitRelax => shader!("split_relax", [R, R, R, R, R, W]),
+            Self::SplitBackward => shader!("split_backward", [R, R, R, R, W, W]),
+            Self::SplitCorrect => shader!("split_correct", [R, R, R, R, R, R, W, W]),
+            Self::SplitResidual => shader!("split_residual", [R, R, R, R, R, R, R, W]),
             Self::ReplaceDiagonal => shader!("replace_diagonal", [W, R, R]),
             Self::Dot => shader!("dot", [R, R, W]),
             Self::DotSum => shader!("dot_sum", [R, W]),
             Self::Ratio => shader!("ratio", [W]),
             Self::Waxpby => shader!("waxpby", [R, R, W]),
+            Self::Update => shader!("update", [R, R, R, W, W, W]),
             Self::Restriction => shader!("restriction", [R, R, R, W]),
             Self::Prolongation => shader!("prolongation", [R, R, W]),
             Self::Pack => shader!("pack", [R, R, W]),
@@ -104,14 +128,29 @@ impl Kernel {
         }
     }
 
+    /// The files that it shares with others of its kind.
+    fn shared(self) -> &'static [&'static str] {
+        const SPLIT: &str = include_str!("../../shaders/split.wgsl");
+        const REDUCE: &str = include_str!("../../shaders/reduce.wgsl");
+        match self {
+            Self::SplitSpmv => &[SPLIT, REDUCE],
+            Self::SplitRelax | Self::SplitBackward | Self::SplitCorrect | Self::SplitResidual => {
+                &[SPLIT]
+            }
+            Self::Dot | Self::DotSum | Self::Update => &[REDUCE],
+            _ => &[],
+        }
+    }
+
     /// Its WGSL in `arithmetic`: the matrix format's constants, the arithmetic, what all kernels
-    /// share, the kernel.
+    /// share, what some share, the kernel.
     pub fn source(self, arithmetic: Arithmetic) -> String {
         format!(
-            "const WIDTH: u32 = {width}u;\nconst SLICE: u32 = {SLICE}u;\n\n{real}\n{common}\n{kernel}",
+            "const WIDTH: u32 = {width}u;\nconst SLICE: u32 = {SLICE}u;\n\n{real}\n{common}\n{shared}\n{kernel}",
             width = cubie_host::WIDTH,
             real = arithmetic.source(),
             common = include_str!("../../shaders/common.wgsl"),
+            shared = self.shared().join("\n"),
             kernel = self.parts().2,
         )
     }
