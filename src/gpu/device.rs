@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::commands::Commands;
 use super::memory::Memory;
@@ -156,6 +157,7 @@ impl Device {
     pub(super) fn wait(&self) -> Result<(), GpuError> {
         let waited = self.raw().poll(wgpu::PollType::wait_indefinitely());
         self.check()?;
+        self.commands(|commands| commands.pace.idle(Instant::now()));
         waited.map(|_| ()).map_err(|error| self.failed(&error))
     }
 

@@ -8,6 +8,7 @@
 mod adapters;
 mod arithmetic;
 mod backend;
+mod bandwidth;
 mod clock;
 mod commands;
 mod device;
@@ -18,6 +19,7 @@ mod kernels;
 mod matrix;
 mod memory;
 mod operations;
+mod pace;
 mod pipelines;
 mod self_test;
 mod split;

@@ -268,7 +268,7 @@ impl Backend for Gpu {
         self.device.commands(|commands| commands.enter(op));
     }
     fn submit(&mut self) {
-        self.device.commands(Commands::submit);
+        self.device.commands(Commands::submit_if_enough);
     }
     fn finish(&mut self) -> Result<Work, Error> {
         Ok(self.device.finish()?)
