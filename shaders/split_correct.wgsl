@@ -1,7 +1,5 @@
-// x_i = (t_i − Σ_U a_ij (x_j + c_j)) / a_ii  with t_i = r_i − Σ_L a_ij x_j  for the rows i of one
-// colour: the forward sweep after a coarse correction c. The last backward sweep left −Σ_U a_ij x_j
-// in work, where t_i is kept for the next; c is xc at the injected columns and 0 elsewhere.
-// HPCG: ComputeProlongation and ComputeSYMGS.
+// The forward sweep after a coarse correction, for the rows i of one colour: `correct`, as
+// split_corrected.wgsl tells. HPCG: ComputeProlongation and ComputeSYMGS.
 
 struct Params {
     // Rows to work on: k = first .. first + count, counted from the panel's first row.
@@ -31,12 +29,5 @@ fn main(
     if (t >= params.count) { return; }
     let k = params.first + t;
     let i = params.panel + k;
-    let t_i = subtract(k, LOWER, UPPER, r[i]);
-    var rest = add(t_i, work[i]);
-    let stop = mark(k, END);
-    for (var at = mark(k, INJECTED) + k % SLICE; at < stop; at += SLICE) {
-        rest = madd(neg(values[at]), xc[cols[at]], rest);
-    }
-    x[i] = div(rest, diagonal[i]);
-    work[i] = t_i;
+    correct(k, i);
 }

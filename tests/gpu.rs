@@ -247,6 +247,40 @@ fn fused_steps_equal_the_textbook() {
 }
 
 #[test]
+fn an_iteration_reads_the_matrix_few_times() {
+    let problem = problem([64; 3]);
+    let orderings = Orderings::new(&Order::COLOR8, &problem);
+    let levels = orderings.view(&problem.levels);
+    let params = |max_iter| CgParams {
+        max_iter,
+        tolerance: 0.0,
+        preconditioned: true,
+    };
+    let device = devices()[0].open(None).unwrap();
+    let bytes_a_row = [device.double(), Arithmetic::F32].map(|arithmetic| {
+        let mut gpu = Gpu::new(&device, arithmetic, Format::Split).unwrap();
+        let system = Multigrid::new(&mut gpu, &levels, &Ranks::serial()).unwrap();
+        let ranks = &Ranks::serial();
+        let mut solver = Solver::new(gpu, ranks, system, &levels[0], &problem.b, true).unwrap();
+        let mut bytes = [1, 2].map(|iterations| {
+            solver.solve(&params(iterations)).unwrap();
+            solver.finish().unwrap().bytes.sum()
+        });
+        bytes[1] -= bytes[0];
+        bytes[1] / problem.b.len() as f64
+    });
+    // Numbers of 8 and of 4 bytes, and 4 bytes for each column.
+    let columns = (2.0 * bytes_a_row[1] - bytes_a_row[0]) / 4.0;
+    let pass = 27.0 * 12.0;
+    let passes = (columns * 12.0 + 6.0 * 8.0) / pass;
+    eprintln!(
+        "{passes} passes, {} vectors",
+        bytes_a_row[0] / 8.0 - columns * 1.5
+    );
+    assert!((3.0..3.7).contains(&passes), "{passes} passes");
+}
+
+#[test]
 fn small_bindings_give_the_same_bits() {
     let problem = problem([48, 48, 40]);
     for adapter in devices() {

@@ -6,7 +6,7 @@ use std::ops::Neg;
 use crate::params::Format;
 
 use super::device::Device;
-use super::kernels::{Kernel, WORKGROUP};
+use super::kernels::Kernel;
 use super::matrix::SUMS;
 use super::memory::Buffer;
 use super::pipelines::Pipelines;
@@ -99,6 +99,11 @@ impl Gpu {
         self.pipelines.arithmetic
     }
 
+    /// Threads of a workgroup.
+    pub(super) fn workgroup(&self) -> usize {
+        self.pipelines.workgroup as usize
+    }
+
     /// A vector of `len` zeros.
     pub(super) fn zeros(&self, len: usize) -> Result<GpuVector, GpuError> {
         let buffer = self
@@ -182,8 +187,8 @@ impl Gpu {
         reals: usize,
         slot: u32,
     ) -> GpuScalar {
-        let groups = n.div_ceil(ELEMENTS * WORKGROUP as usize).clamp(1, SUMS);
-        let threads = groups * WORKGROUP as usize;
+        let groups = n.div_ceil(ELEMENTS * self.workgroup()).clamp(1, SUMS);
+        let threads = groups * self.workgroup();
         let bytes = reals as u64 * self.arithmetic().bytes();
         self.dispatch(kernel, buffers, params, threads, bytes);
         self.add_up(&self.partials, groups, slot)

@@ -8,7 +8,7 @@ use crate::meter::Op;
 
 use super::Arithmetic;
 use super::clock::Clock;
-use super::kernels::{Kernel, WORKGROUP};
+use super::kernels::Kernel;
 use super::memory::Buffer;
 use super::pace::Pace;
 use super::pipelines::{PARAMS, Pipelines, zero_word_layout};
@@ -101,7 +101,7 @@ impl Commands {
         threads: usize,
         bytes: u64,
     ) {
-        let groups = threads.div_ceil(WORKGROUP as usize);
+        let groups = threads.div_ceil(pipelines.workgroup as usize);
         let groups = u32::try_from(groups).expect("rows are numbered with 32 bits");
         let (x, y) = match groups {
             0 => return,

@@ -5,9 +5,6 @@ use super::Arithmetic;
 /// Rows of a slice of the matrix (see `shaders/common.wgsl`).
 pub(super) const SLICE: usize = 64;
 
-/// Threads of a workgroup; every device has so many.
-pub(super) const WORKGROUP: u32 = 256;
-
 /// A kernel, written in the shader of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -15,7 +12,7 @@ pub enum Kernel {
     Spmv,
     /// One colour of a Gauss–Seidel sweep.
     Symgs,
-    /// y = A x and partial sums of x·y, in the split format as the four that follow.
+    /// y = A x and partial sums of x·y, in the split format as all that follow with this name.
     SplitSpmv,
     /// One colour of a sweep over some of L and U.
     SplitRelax,
@@ -25,6 +22,10 @@ pub enum Kernel {
     SplitCorrect,
     /// rc = r − A x at the injected rows.
     SplitResidual,
+    /// All colours of both sweeps from x = 0, on a small level.
+    SplitSmallSmooth,
+    /// All colours of both sweeps after a coarse correction, on a small level.
+    SplitSmallCorrect,
     /// a_ii = diagonal_i
     ReplaceDiagonal,
     /// Partial sums of x·y.
@@ -57,7 +58,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All, in the order in which they are declared.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Spmv,
         Self::Symgs,
         Self::SplitSpmv,
@@ -65,6 +66,8 @@ impl Kernel {
         Self::SplitBackward,
         Self::SplitCorrect,
         Self::SplitResidual,
+        Self::SplitSmallSmooth,
+        Self::SplitSmallCorrect,
         Self::ReplaceDiagonal,
         Self::Dot,
         Self::DotSum,
@@ -111,6 +114,10 @@ impl Kernel {
             Self::SplitBackward => shader!("split_backward", [R, R, R, R, W, W]),
             Self::SplitCorrect => shader!("split_correct", [R, R, R, R, R, R, W, W]),
             Self::SplitResidual => shader!("split_residual", [R, R, R, R, R, R, R, W]),
+            Self::SplitSmallSmooth => shader!("split_small_smooth", [R, R, R, R, R, W, W]),
+            Self::SplitSmallCorrect => {
+                shader!("split_small_correct", [R, R, R, R, R, R, W, W])
+            }
             Self::ReplaceDiagonal => shader!("replace_diagonal", [W, R, R]),
             Self::Dot => shader!("dot", [R, R, W]),
             Self::DotSum => shader!("dot_sum", [R, W]),
@@ -131,12 +138,15 @@ impl Kernel {
     /// The files that it shares with others of its kind.
     fn shared(self) -> &'static [&'static str] {
         const SPLIT: &str = include_str!("../../shaders/split.wgsl");
+        const CORRECTED: &str = include_str!("../../shaders/split_corrected.wgsl");
+        const SMALL: &str = include_str!("../../shaders/split_small.wgsl");
         const REDUCE: &str = include_str!("../../shaders/reduce.wgsl");
         match self {
             Self::SplitSpmv => &[SPLIT, REDUCE],
-            Self::SplitRelax | Self::SplitBackward | Self::SplitCorrect | Self::SplitResidual => {
-                &[SPLIT]
-            }
+            Self::SplitRelax | Self::SplitBackward | Self::SplitResidual => &[SPLIT],
+            Self::SplitCorrect => &[SPLIT, CORRECTED],
+            Self::SplitSmallSmooth => &[SPLIT, SMALL],
+            Self::SplitSmallCorrect => &[SPLIT, CORRECTED, SMALL],
             Self::Dot | Self::DotSum | Self::Update => &[REDUCE],
             _ => &[],
         }

@@ -8,7 +8,7 @@
 //! visits the last colour: nothing comes after its rows, so the forward sweep's x stands.
 
 use super::backend::{Gpu, GpuVector, word};
-use super::kernels::{Kernel, WORKGROUP};
+use super::kernels::Kernel;
 use super::matrix::{GpuMatrix, Injected, Part};
 use super::memory::Buffer;
 
@@ -45,8 +45,8 @@ impl Gpu {
         };
         let mut first = 0;
         for part in &A.rows {
-            let groups = A.sum_groups(part);
-            let threads = groups * WORKGROUP as usize;
+            let groups = A.sum_groups(part, self.workgroup());
+            let threads = groups * self.workgroup();
             self.split(&work, A, part, &[word(first)], threads);
             first += groups;
         }
@@ -70,14 +70,24 @@ impl Gpu {
     ) {
         assert!(x.len == A.ncol && r.len >= A.nrow);
         self.zero_from(x, A.nrow);
+        // Something must be bound where nothing is kept.
+        let work = kept.map_or(&self.partials, |work| &work.buffer);
+        if let Some(starts) = &A.small {
+            let work = Work {
+                kernel: Kernel::SplitSmallSmooth,
+                parts: &[LOWER, UPPER],
+                vectors: &[&r.buffer, &x.buffer, work],
+                reals: 7 + u64::from(kept.is_some()),
+            };
+            return self.small(&work, A, starts, kept.is_some());
+        }
         for part in A.colors.iter().flatten() {
             self.relax(A, part, &[LOWER], r, x);
         }
         let work = Work {
             kernel: Kernel::SplitBackward,
             parts: &[UPPER],
-            // Something must be bound where nothing is kept.
-            vectors: &[&x.buffer, kept.map_or(&self.partials, |work| &work.buffer)],
+            vectors: &[&x.buffer, work],
             reals: 3 + u64::from(kept.is_some()),
         };
         for part in backward(A).flatten() {
@@ -117,6 +127,15 @@ impl Gpu {
     ) {
         assert!(x.len == A.ncol && r.len >= A.nrow);
         assert!(xc.len >= A.coarse_rows && work.len >= A.nrow);
+        if let Some(starts) = &A.small {
+            let work = Work {
+                kernel: Kernel::SplitSmallCorrect,
+                parts: &[LOWER, UPPER, INJECTED],
+                vectors: &[&xc.buffer, &r.buffer, &x.buffer, &work.buffer],
+                reals: 10,
+            };
+            return self.small(&work, A, starts, true);
+        }
         let (last, before) = A.colors.split_last().expect("a level has rows");
         let forward = Work {
             kernel: Kernel::SplitCorrect,
@@ -155,16 +174,28 @@ impl Gpu {
         self.split(&work, A, part, &params, part.count);
     }
 
+    /// Queues a kernel that smooths a small level in one workgroup.
+    fn small(&self, work: &Work<'_>, A: &GpuMatrix, starts: &[u32], keep: bool) {
+        let colors = word(starts.len() - 1);
+        let params = [&[colors, keep.into(), 0, 0], starts].concat();
+        self.queue(work, A, &A.rows[0], &params, 1);
+    }
+
     /// Queues a kernel over rows of a panel.
     fn split(&self, work: &Work<'_>, A: &GpuMatrix, part: &Part, params: &[u32], threads: usize) {
+        let params = [&part.params(), params].concat();
+        self.queue(work, A, part, &params, threads);
+    }
+
+    /// Queues a kernel with these parameters.
+    fn queue(&self, work: &Work<'_>, A: &GpuMatrix, part: &Part, params: &[u32], threads: usize) {
         let panel = &A.panels[part.panel];
         let marks = panel.marks.as_ref().expect("a panel in the split format");
         let matrix = [&panel.values, &panel.cols, marks, &A.diagonal];
-        let params = [&part.params(), params].concat();
         let bytes = part.entries(work.parts) * GpuMatrix::entry_bytes(self.arithmetic())
             + part.count as u64 * work.reals * self.arithmetic().bytes();
         let buffers = [&matrix, work.vectors].concat();
-        self.dispatch(work.kernel, &buffers, &params, threads, bytes);
+        self.dispatch(work.kernel, &buffers, params, threads, bytes);
     }
 }
 

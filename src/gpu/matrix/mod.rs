@@ -11,7 +11,7 @@ use cubie_host::Ordered;
 use rayon::prelude::*;
 
 use super::device::Device;
-use super::kernels::{SLICE, WORKGROUP};
+use super::kernels::SLICE;
 use super::memory::Buffer;
 use super::{Arithmetic, GpuError};
 use crate::params::Format;
@@ -22,6 +22,12 @@ const COL: u64 = 4;
 
 /// Slices that are converted at a time.
 const BATCH: usize = 1024;
+
+/// Rows of a level that one workgroup smooths in less time than a dispatch for each colour takes.
+const SMALL: usize = 4096;
+
+/// Starts of colours that fit the parameters of a kernel.
+const STARTS: usize = 12;
 
 /// Workgroups of a kernel that ends in a sum at most, in all panels together: enough to keep the
 /// largest devices busy to the end, few enough for one workgroup to add up what they leave.
@@ -37,6 +43,9 @@ pub struct GpuMatrix {
     pub(super) rows: Vec<Part>,
     /// The rows of each colour, in the order of a forward sweep.
     pub(super) colors: Vec<Vec<Part>>,
+    /// In the split format, the first row of each colour and the number of rows, if the level is so
+    /// small that one workgroup smooths it.
+    pub(super) small: Option<Vec<u32>>,
     pub(super) diagonal: Buffer,
     /// The fine row of each coarse row.
     pub(super) f2c: Buffer,
@@ -92,8 +101,7 @@ pub(super) struct Outgoing {
 impl Part {
     /// The parameters of the kernels that work on a panel.
     pub(super) fn params(&self) -> [u32; 3] {
-        [self.first, self.count, self.start]
-            .map(|row| u32::try_from(row).expect("rows are numbered with 32 bits"))
+        [self.first, self.count, self.start].map(row_number)
     }
 
     /// Entries stored in some of the parts, padding included.
@@ -109,10 +117,11 @@ impl GpuMatrix {
         arithmetic.bytes() + COL
     }
 
-    /// Workgroups that a pass over these rows, which ends in a sum, is shared among.
-    pub(super) fn sum_groups(&self, part: &Part) -> usize {
+    /// Workgroups of `threads` threads that a pass over these rows, which ends in a sum, is shared
+    /// among.
+    pub(super) fn sum_groups(&self, part: &Part, threads: usize) -> usize {
         let fair = SUMS * part.count / self.nrow;
-        fair.min(part.count.div_ceil(WORKGROUP as usize)).max(1)
+        fair.min(part.count.div_ceil(threads)).max(1)
     }
 
     /// Converts and uploads one level.
@@ -150,6 +159,7 @@ impl GpuMatrix {
             panels,
             rows: parts(0..A.nrow),
             colors: (colors.iter().map(|c| parts(c.rows.clone()))).collect(),
+            small: None,
             diagonal,
             f2c: list(device, "the list of injected rows", &f2c)?,
             coarse_rows: f2c.len(),
@@ -158,7 +168,13 @@ impl GpuMatrix {
             outgoing: Outgoing::new(device, arithmetic, &level.halo().send_rows)?,
         };
         if format == Format::Split {
-            let sums = matrix.rows.iter().map(|part| matrix.sum_groups(part)).sum();
+            let starts = colors.iter().map(|color| color.rows.start).chain([A.nrow]);
+            let starts: Vec<u32> = starts.map(row_number).collect();
+            let is_small = A.nrow <= SMALL && cut.len() == 1 && starts.len() <= STARTS;
+            matrix.small = is_small.then_some(starts);
+            let workgroup = device.adapter().workgroup as usize;
+            let groups = |part| matrix.sum_groups(part, workgroup);
+            let sums = matrix.rows.iter().map(groups).sum();
             matrix.sums = Some(device.storage("partial sums", sums, arithmetic.bytes())?);
             matrix.injected = match (f2c.iter().min(), f2c.iter().max()) {
                 (Some(&first), Some(&last)) => {
@@ -194,6 +210,10 @@ impl Outgoing {
             staging: device.staging("the elements to send", bytes)?,
         }))
     }
+}
+
+fn row_number(row: usize) -> u32 {
+    u32::try_from(row).expect("rows are numbered with 32 bits")
 }
 
 /// A list of rows in device memory.
