@@ -10,8 +10,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> partial: array<real>;
 @group(0) @binding(3) var<uniform> params: Params;
 
-var<workgroup> sums: array<real, WORKGROUP>;
-
 @compute @workgroup_size(WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -22,15 +20,8 @@ fn main(
     for (var i = thread(group, groups, lane); i < params.n; i += groups.x * WORKGROUP) {
         sum = madd(x[i], y[i], sum);
     }
-    sums[lane] = sum;
-    workgroupBarrier();
-    for (var step = WORKGROUP / 2u; step > 0u; step /= 2u) {
-        if (lane < step) {
-            sums[lane] = add(sums[lane], sums[lane + step]);
-        }
-        workgroupBarrier();
-    }
+    let total = reduce(lane, sum);
     if (lane == 0u) {
-        partial[group.x] = sums[0];
+        partial[group.x] = total;
     }
 }

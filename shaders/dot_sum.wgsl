@@ -10,23 +10,14 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> scalars: array<real>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-var<workgroup> sums: array<real, WORKGROUP>;
-
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) lane: u32) {
     var sum = ZERO;
     for (var g = lane; g < params.count; g += WORKGROUP) {
         sum = add(sum, partial[g]);
     }
-    sums[lane] = sum;
-    workgroupBarrier();
-    for (var step = WORKGROUP / 2u; step > 0u; step /= 2u) {
-        if (lane < step) {
-            sums[lane] = add(sums[lane], sums[lane + step]);
-        }
-        workgroupBarrier();
-    }
+    let total = reduce(lane, sum);
     if (lane == 0u) {
-        scalars[params.result] = sums[0];
+        scalars[params.result] = total;
     }
 }

@@ -1,7 +1,8 @@
-// x = 0. HPCG: ZeroVector.
+// x_i = 0  from i = first on. HPCG: ZeroVector.
 
 struct Params {
     n: u32,
+    first: u32,
 }
 
 @group(0) @binding(0) var<storage, read_write> x: array<real>;
@@ -15,5 +16,5 @@ fn main(
 ) {
     let i = thread(group, groups, lane);
     if (i >= params.n) { return; }
-    x[i] = ZERO;
+    x[params.first + i] = ZERO;
 }

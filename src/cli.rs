@@ -126,7 +126,7 @@ pub struct HpcgFlags {
     /// natural, color8, color8:DIGITS in the order of visiting, or plane2:K; GPUs run color8 only
     #[arg(long, value_name = "ORDER", default_value = "color8")]
     order: Order,
-    /// Storage of the matrix: ell28 or split [default: split on a CPU, ell28 on a GPU]
+    /// Storage of the matrix: ell28 or split [default: split]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// How halos travel between ranks: isend, put-barrier, put-flag, shmem-barrier or shmem-flag

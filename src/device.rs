@@ -22,7 +22,12 @@ pub enum Device {
         format: Format,
     },
     /// A GPU.
-    Gpu(gpu::Device),
+    Gpu {
+        /// The device.
+        device: gpu::Device,
+        /// How matrices are stored.
+        format: Format,
+    },
 }
 
 /// Work that can be done on any device in any precision.
@@ -48,12 +53,15 @@ impl Device {
             DeviceChoice::Cpu => Vec::new(),
             _ => gpu::adapters(),
         };
+        let format = params.format.unwrap_or(Format::Split);
         match gpu::choose(&adapters, &params.device, local_rank)? {
-            Some(_) if params.format == Some(Format::Split) => Err(Error::Format),
-            Some(adapter) => Ok(Self::Gpu(adapter.open(params.binding_limit)?)),
+            Some(adapter) => Ok(Self::Gpu {
+                device: adapter.open(params.binding_limit)?,
+                format,
+            }),
             None => Ok(Self::Cpu {
                 threads: params.threads,
-                format: params.format.unwrap_or(Format::Split),
+                format,
             }),
         }
     }
@@ -90,7 +98,7 @@ impl Device {
     pub fn precisions(&self) -> Vec<Precision> {
         let able = |precision: &Precision| match self {
             Self::Cpu { .. } => *precision != Precision::F32x2,
-            Self::Gpu(device) => *precision != Precision::F64 || device.adapter().f64,
+            Self::Gpu { device, .. } => *precision != Precision::F64 || device.adapter().f64,
         };
         Precision::ALL.into_iter().filter(able).collect()
     }
@@ -98,14 +106,13 @@ impl Device {
     /// How it stores matrices.
     pub fn format(&self) -> Format {
         match self {
-            Self::Cpu { format, .. } => *format,
-            Self::Gpu(_) => Format::Ell28,
+            Self::Cpu { format, .. } | Self::Gpu { format, .. } => *format,
         }
     }
 
     /// What the user should know about a run in `precision` on it.
     pub fn notices(&self, precision: Precision) -> Vec<String> {
-        let Self::Gpu(device) = self else {
+        let Self::Gpu { device, .. } = self else {
             return Vec::new();
         };
         let mut notices = Vec::new();
@@ -131,7 +138,7 @@ impl Device {
                 driver: format!("SIMD level {}", cpu::simd_name()),
                 backend: "threads".into(),
             },
-            Self::Gpu(device) => {
+            Self::Gpu { device, .. } => {
                 let adapter = device.adapter();
                 results::Device {
                     kind: DeviceKind::Gpu,
@@ -149,7 +156,7 @@ impl Device {
     pub fn times_are_estimated(&self) -> bool {
         match self {
             Self::Cpu { .. } => false,
-            Self::Gpu(device) => device.times_are_estimated(),
+            Self::Gpu { device, .. } => device.times_are_estimated(),
         }
     }
 
@@ -157,7 +164,7 @@ impl Device {
     pub fn capacity(&self, params: &Params) -> Option<u64> {
         params.device_memory.or_else(|| match self {
             Self::Cpu { .. } => Machine::here().memory.map(|memory| memory.total),
-            Self::Gpu(device) => device.adapter().memory,
+            Self::Gpu { device, .. } => device.adapter().memory,
         })
     }
 
@@ -186,18 +193,18 @@ impl Device {
                 job.run(outer, system)
             }
             (Self::Cpu { .. }, Precision::F32x2) => panic!("`precision` refuses pairs on a CPU"),
-            (Self::Gpu(device), Precision::F64) => {
-                on_gpu(device, Arithmetic::F64, levels, ranks, job)
+            (Self::Gpu { device, format }, Precision::F64) => {
+                on_gpu(device, Arithmetic::F64, *format, levels, ranks, job)
             }
-            (Self::Gpu(device), Precision::F32x2) => {
-                on_gpu(device, Arithmetic::F32x2, levels, ranks, job)
+            (Self::Gpu { device, format }, Precision::F32x2) => {
+                on_gpu(device, Arithmetic::F32x2, *format, levels, ranks, job)
             }
-            (Self::Gpu(device), Precision::F32) => {
-                on_gpu(device, Arithmetic::F32, levels, ranks, job)
+            (Self::Gpu { device, format }, Precision::F32) => {
+                on_gpu(device, Arithmetic::F32, *format, levels, ranks, job)
             }
-            (Self::Gpu(device), Precision::Mixed) => {
-                let mut outer = Gpu::new(device, device.double())?;
-                let inner = Gpu::new(device, Arithmetic::F32)?;
+            (Self::Gpu { device, format }, Precision::Mixed) => {
+                let mut outer = Gpu::new(device, device.double(), *format)?;
+                let inner = Gpu::new(device, Arithmetic::F32, *format)?;
                 let system = Mixed::new(&mut outer, inner, levels, ranks)?;
                 job.run(outer, system)
             }
@@ -208,11 +215,12 @@ impl Device {
 fn on_gpu<J: Job>(
     device: &gpu::Device,
     arithmetic: Arithmetic,
+    format: Format,
     levels: &[Ordered<'_>],
     ranks: &Ranks,
     job: J,
 ) -> Result<J::Output, Error> {
-    multigrid(Gpu::new(device, arithmetic)?, levels, ranks, job)
+    multigrid(Gpu::new(device, arithmetic, format)?, levels, ranks, job)
 }
 
 fn multigrid<B: Backend, J: Job>(

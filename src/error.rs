@@ -25,9 +25,6 @@ pub enum Error {
         /// What it can do.
         able: String,
     },
-    /// GPUs store matrices in one format.
-    #[error("GPUs store matrices in ell28 only; use --format ell28, or --device cpu for split")]
-    Format,
     /// Another rank cannot go on.
     #[error("rank {rank}: {what}")]
     OfAnotherRank {

@@ -55,6 +55,8 @@ pub struct Adapter {
     pub subgroups: bool,
     /// Bytes of the largest buffer that a kernel may see.
     pub max_binding: u64,
+    /// Threads of the workgroups of our kernels, a power of two.
+    pub workgroup: u32,
     /// Threads of the largest workgroup.
     pub max_workgroup: u32,
     /// Bytes of memory shared in a workgroup.
@@ -107,6 +109,11 @@ fn describe(index: usize, raw: wgpu::Adapter) -> Adapter {
         max_binding: limits
             .max_storage_buffer_binding_size
             .min(limits.max_buffer_size),
+        // Software runs the threads of a workgroup one after the other.
+        workgroup: match info.device_type {
+            wgpu::DeviceType::Cpu => 64,
+            _ => 256,
+        },
         max_workgroup: limits.max_compute_invocations_per_workgroup,
         workgroup_memory: limits.max_compute_workgroup_storage_size,
         max_storage_buffers: limits.max_storage_buffers_per_shader_stage,

@@ -1,18 +1,13 @@
-//! The operations of the benchmark as dispatches of kernels.
+//! A GPU that computes in one arithmetic, its vectors and its numbers.
 
 use std::collections::HashMap;
 use std::ops::Neg;
 
-use cubie_host::Ordered;
+use crate::params::Format;
 
-use crate::backend::{Backend, Convert};
-use crate::error::Error;
-use crate::meter::{Op, Work};
-
-use super::commands::Commands;
 use super::device::Device;
-use super::kernels::{Kernel, WORKGROUP};
-use super::matrix::{GpuMatrix, Part};
+use super::kernels::Kernel;
+use super::matrix::SUMS;
 use super::memory::Buffer;
 use super::pipelines::Pipelines;
 use super::{Arithmetic, GpuError};
@@ -20,8 +15,9 @@ use super::{Arithmetic, GpuError};
 /// Numbers that stay on the device: enough for the norms of thousands of iterations.
 const SCALARS: u32 = 1 << 16;
 
-/// Workgroups of the first stage of a dot product at most; the second stage adds their sums.
-const PARTIALS: usize = 1024;
+/// Numbers that are read through the same staging buffer, since a run on many ranks reads one
+/// several times an iteration.
+pub(super) const READ: usize = 16;
 
 /// Elements that a thread of a dot product adds up at least: what a workgroup's tree and its
 /// barriers cost is then small beside them.
@@ -29,27 +25,30 @@ const ELEMENTS: usize = 8;
 
 /// A GPU computing in one arithmetic.
 pub struct Gpu {
-    device: Device,
-    pipelines: Pipelines,
-    scalars: Buffer,
+    pub(super) device: Device,
+    pub(super) pipelines: Pipelines,
+    pub(super) format: Format,
+    pub(super) scalars: Buffer,
+    /// A few of them where the host can read them.
+    pub(super) staging: Buffer,
     /// Scalars in use, from the first on.
-    used: u32,
+    pub(super) used: u32,
     /// Where constants stand, by their bits.
-    constants: HashMap<u64, u32>,
-    partials: Buffer,
+    pub(super) constants: HashMap<u64, u32>,
+    pub(super) partials: Buffer,
 }
 
 /// A vector on a GPU.
 pub struct GpuVector {
-    buffer: Buffer,
-    len: usize,
+    pub(super) buffer: Buffer,
+    pub(super) len: usize,
 }
 
 /// A number in the device's memory, or its negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuScalar {
-    slot: u32,
-    negative: bool,
+    pub(super) slot: u32,
+    pub(super) negative: bool,
 }
 
 impl Neg for GpuScalar {
@@ -63,11 +62,12 @@ impl Neg for GpuScalar {
 }
 
 impl Gpu {
-    /// A backend on `device` in one of its [`Device::arithmetics`]; f32x2 is tested first.
+    /// A backend on `device` in one of its [`Device::arithmetics`], with matrices in `format`;
+    /// f32x2 is tested first.
     ///
     /// # Errors
     /// If the device fails the test of f32x2, or has no room.
-    pub fn new(device: &Device, arithmetic: Arithmetic) -> Result<Self, GpuError> {
+    pub fn new(device: &Device, arithmetic: Arithmetic, format: Format) -> Result<Self, GpuError> {
         assert!(
             device.arithmetics().contains(&arithmetic),
             "only what the device can do"
@@ -75,10 +75,12 @@ impl Gpu {
         let size = arithmetic.bytes();
         let mut gpu = Self {
             pipelines: Pipelines::new(device, arithmetic)?,
+            format,
+            staging: device.staging("scalars", READ as u64 * size)?,
             scalars: device.storage("the scalars", SCALARS as usize, size)?,
             used: 0,
             constants: HashMap::new(),
-            partials: device.storage("the partial sums", PARTIALS, size)?,
+            partials: device.storage("the partial sums", SUMS, size)?,
             device: device.clone(),
         };
         if arithmetic == Arithmetic::F32x2 {
@@ -95,6 +97,11 @@ impl Gpu {
     /// What it takes for real numbers.
     pub fn arithmetic(&self) -> Arithmetic {
         self.pipelines.arithmetic
+    }
+
+    /// Threads of a workgroup.
+    pub(super) fn workgroup(&self) -> usize {
+        self.pipelines.workgroup as usize
     }
 
     /// A vector of `len` zeros.
@@ -114,12 +121,27 @@ impl Gpu {
 
     /// Queues a kernel that binds `buffers`, with one thread for each of `n` elements; it moves
     /// `reals` real numbers and `others` bytes.
-    fn each(&self, kernel: Kernel, buffers: &[&Buffer], n: usize, reals: usize, others: usize) {
+    pub(super) fn each(
+        &self,
+        kernel: Kernel,
+        buffers: &[&Buffer],
+        n: usize,
+        reals: usize,
+        others: usize,
+    ) {
         let bytes = reals as u64 * self.arithmetic().bytes() + others as u64;
         self.dispatch(kernel, buffers, &[word(n)], n, bytes);
     }
 
-    fn dispatch(&self, kernel: Kernel, buffers: &[&Buffer], params: &[u32], n: usize, bytes: u64) {
+    /// Queues a kernel that binds `buffers` over `n` threads; it moves `bytes` bytes.
+    pub(super) fn dispatch(
+        &self,
+        kernel: Kernel,
+        buffers: &[&Buffer],
+        params: &[u32],
+        n: usize,
+        bytes: u64,
+    ) {
         self.device.commands(|commands| {
             commands.dispatch(&self.pipelines, kernel, buffers, params, n, bytes);
         });
@@ -131,7 +153,8 @@ impl Gpu {
         self.each(Kernel::SelfTest, &buffers, a.len, 7 * a.len, 0);
     }
 
-    fn new_scalar(&mut self) -> u32 {
+    /// Room for a number on the device.
+    pub(super) fn new_scalar(&mut self) -> u32 {
         assert!(
             self.used < SCALARS,
             "more than {SCALARS} scalars since forget_scalars"
@@ -140,227 +163,56 @@ impl Gpu {
         self.used - 1
     }
 
-    /// Bytes that a pass over `rows` rows of the matrix moves, with `vectors` real numbers a row.
-    fn pass_bytes(&self, rows: usize, vectors: u64) -> u64 {
-        let row = GpuMatrix::row_bytes(self.arithmetic()) + vectors * self.arithmetic().bytes();
-        rows as u64 * row
+    /// x_i = 0 from i = `first` on.
+    pub(super) fn zero_from(&self, x: &GpuVector, first: usize) {
+        let n = x.len - first;
+        let bytes = n as u64 * self.arithmetic().bytes();
+        self.dispatch(
+            Kernel::Zero,
+            &[&x.buffer],
+            &[word(n), word(first)],
+            n,
+            bytes,
+        );
+    }
+
+    /// Queues a sum over `n` elements, for which `reals` real numbers are moved: `kernel` leaves
+    /// partial sums, which are then added up.
+    pub(super) fn sum(
+        &self,
+        kernel: Kernel,
+        buffers: &[&Buffer],
+        params: &[u32],
+        n: usize,
+        reals: usize,
+        slot: u32,
+    ) -> GpuScalar {
+        let groups = n.div_ceil(ELEMENTS * self.workgroup()).clamp(1, SUMS);
+        let threads = groups * self.workgroup();
+        let bytes = reals as u64 * self.arithmetic().bytes();
+        self.dispatch(kernel, buffers, params, threads, bytes);
+        self.add_up(&self.partials, groups, slot)
+    }
+
+    /// Queues the second stage of a sum: adds up so many partial sums.
+    pub(super) fn add_up(&self, partials: &Buffer, count: usize, slot: u32) -> GpuScalar {
+        let bytes = count as u64 * self.arithmetic().bytes();
+        let params = [word(count), slot];
+        self.dispatch(
+            Kernel::DotSum,
+            &[partials, &self.scalars],
+            &params,
+            1,
+            bytes,
+        );
+        GpuScalar {
+            slot,
+            negative: false,
+        }
     }
 }
 
 /// A number of rows as a kernel's parameter.
-fn word(n: usize) -> u32 {
+pub(super) fn word(n: usize) -> u32 {
     u32::try_from(n).expect("rows are numbered with 32 bits")
-}
-
-impl Backend for Gpu {
-    type Scalar = GpuScalar;
-    type Vector = GpuVector;
-    type Matrix = GpuMatrix;
-
-    fn epsilon(&self) -> f64 {
-        self.arithmetic().epsilon()
-    }
-    fn element(&self) -> usize {
-        usize::try_from(self.arithmetic().bytes()).expect("a few bytes")
-    }
-    fn pack(&mut self, A: &GpuMatrix, x: &GpuVector, bytes: &mut [u8]) -> Result<(), Error> {
-        let n = A.sent;
-        let buffers = [&A.send_rows, &x.buffer, &A.outgoing];
-        self.each(Kernel::Pack, &buffers, n, 2 * n, 4 * n);
-        let length = n as u64 * self.arithmetic().bytes();
-        let arithmetic = self.arithmetic();
-        Ok(self
-            .device
-            .read(&[(&A.outgoing.raw, 0, length)], |packed| {
-                bytes.copy_from_slice(&arithmetic.to_wire(packed));
-            })?)
-    }
-    fn unpack(&mut self, A: &GpuMatrix, bytes: &[u8], x: &mut GpuVector) {
-        let offset = A.nrow as u64 * self.arithmetic().bytes();
-        let externals = self.arithmetic().of_wire(bytes);
-        self.device.write_at(&x.buffer, offset, &externals);
-    }
-
-    fn matrix(&mut self, level: &Ordered<'_>) -> Result<GpuMatrix, Error> {
-        Ok(GpuMatrix::upload(&self.device, self.arithmetic(), level)?)
-    }
-    fn replace_diagonal(&mut self, A: &mut GpuMatrix, diagonal: &[f64]) {
-        assert_eq!(diagonal.len(), A.nrow);
-        self.device
-            .write(&A.diagonal, &self.arithmetic().encode(diagonal));
-        for part in A.parts(0..A.nrow) {
-            let buffers = [&part.panel.values, &part.panel.cols, &A.diagonal];
-            let bytes = self.pass_bytes(part.count, 1);
-            self.dispatch(
-                Kernel::ReplaceDiagonal,
-                &buffers,
-                &part.params(),
-                part.count,
-                bytes,
-            );
-        }
-    }
-    fn vector(&mut self, len: usize) -> Result<GpuVector, Error> {
-        Ok(self.zeros(len)?)
-    }
-    fn write(&mut self, x: &mut GpuVector, values: &[f64]) {
-        assert!(values.len() <= x.len);
-        self.device
-            .write(&x.buffer, &self.arithmetic().encode(values));
-    }
-    fn read(&mut self, x: &GpuVector) -> Result<Vec<f64>, Error> {
-        Ok(self.fetch(x)?)
-    }
-
-    fn forget_scalars(&mut self) {
-        self.used = 0;
-        self.constants.clear();
-    }
-    fn scalar(&mut self, value: f64) -> GpuScalar {
-        let known = self.constants.get(&value.to_bits()).copied();
-        let slot = known.unwrap_or_else(|| {
-            let slot = self.new_scalar();
-            self.constants.insert(value.to_bits(), slot);
-            let offset = u64::from(slot) * self.arithmetic().bytes();
-            self.device
-                .write_at(&self.scalars, offset, &self.arithmetic().encode(&[value]));
-            slot
-        });
-        GpuScalar {
-            slot,
-            negative: false,
-        }
-    }
-    fn ratio(&mut self, numerator: GpuScalar, denominator: GpuScalar) -> GpuScalar {
-        let slot = self.new_scalar();
-        let params = [numerator.slot, denominator.slot, slot];
-        let bytes = 3 * self.arithmetic().bytes();
-        self.dispatch(Kernel::Ratio, &[&self.scalars], &params, 1, bytes);
-        GpuScalar {
-            slot,
-            negative: numerator.negative != denominator.negative,
-        }
-    }
-    fn read_scalars(&mut self, scalars: &[GpuScalar]) -> Result<Vec<f64>, Error> {
-        let size = self.arithmetic().bytes();
-        let pieces: Vec<_> = scalars
-            .iter()
-            .map(|scalar| (&self.scalars.raw, u64::from(scalar.slot) * size, size))
-            .collect();
-        let decode = |bytes: &[u8]| self.arithmetic().decode(bytes);
-        let values = self.device.read(&pieces, decode)?;
-        let signed = scalars.iter().zip(values);
-        Ok(signed
-            .map(|(scalar, value)| if scalar.negative { -value } else { value })
-            .collect())
-    }
-
-    fn zero(&mut self, x: &mut GpuVector) {
-        self.each(Kernel::Zero, &[&x.buffer], x.len, x.len, 0);
-    }
-    fn copy(&mut self, x: &GpuVector, y: &mut GpuVector) {
-        let n = x.len.min(y.len);
-        self.each(Kernel::Copy, &[&x.buffer, &y.buffer], n, 2 * n, 0);
-    }
-    fn spmv(&mut self, A: &GpuMatrix, x: &GpuVector, y: &mut GpuVector) {
-        assert!(x.len == A.ncol && y.len >= A.nrow);
-        for part in A.parts(0..A.nrow) {
-            let buffers = [&part.panel.values, &part.panel.cols, &x.buffer, &y.buffer];
-            let bytes = self.pass_bytes(part.count, 2);
-            self.dispatch(Kernel::Spmv, &buffers, &part.params(), part.count, bytes);
-        }
-    }
-    fn symgs(&mut self, A: &GpuMatrix, r: &GpuVector, x: &mut GpuVector) {
-        assert!(x.len == A.ncol && r.len >= A.nrow);
-        for rows in A.colors.iter().chain(A.colors.iter().rev()) {
-            for part in A.parts(rows.clone()) {
-                let Part { panel, count, .. } = part;
-                let buffers = [
-                    &panel.values,
-                    &panel.cols,
-                    &A.diagonal,
-                    &r.buffer,
-                    &x.buffer,
-                ];
-                let bytes = self.pass_bytes(count, 4);
-                self.dispatch(Kernel::Symgs, &buffers, &part.params(), count, bytes);
-            }
-        }
-    }
-    fn dot(&mut self, x: &GpuVector, y: &GpuVector) -> GpuScalar {
-        let n = x.len.min(y.len);
-        let slot = self.new_scalar();
-        let threads = n.div_ceil(ELEMENTS);
-        let groups = threads.div_ceil(WORKGROUP as usize).clamp(1, PARTIALS);
-        let buffers = [&x.buffer, &y.buffer, &self.partials];
-        let vectors = if x.buffer.id == y.buffer.id { 1 } else { 2 };
-        let bytes = vectors * n as u64 * self.arithmetic().bytes();
-        let threads = groups * WORKGROUP as usize;
-        self.dispatch(Kernel::Dot, &buffers, &[word(n)], threads, bytes);
-        let buffers = [&self.partials, &self.scalars];
-        let bytes = groups as u64 * self.arithmetic().bytes();
-        self.dispatch(Kernel::DotSum, &buffers, &[word(groups), slot], 1, bytes);
-        GpuScalar {
-            slot,
-            negative: false,
-        }
-    }
-    fn waxpby(&mut self, alpha: GpuScalar, x: &GpuVector, beta: GpuScalar, w: &mut GpuVector) {
-        let n = x.len.min(w.len);
-        let params = [
-            word(n),
-            alpha.slot,
-            alpha.negative.into(),
-            beta.slot,
-            beta.negative.into(),
-        ];
-        let buffers = [&self.scalars, &x.buffer, &w.buffer];
-        let bytes = 3 * n as u64 * self.arithmetic().bytes();
-        self.dispatch(Kernel::Waxpby, &buffers, &params, n, bytes);
-    }
-    fn restriction(&mut self, A: &GpuMatrix, r: &GpuVector, Axf: &GpuVector, rc: &mut GpuVector) {
-        let n = A.coarse_rows;
-        assert!(r.len >= A.nrow && Axf.len >= A.nrow && rc.len >= n);
-        let buffers = [&A.f2c, &r.buffer, &Axf.buffer, &rc.buffer];
-        self.each(Kernel::Restriction, &buffers, n, 3 * n, 4 * n);
-    }
-    fn prolongation(&mut self, A: &GpuMatrix, xc: &GpuVector, x: &mut GpuVector) {
-        let n = A.coarse_rows;
-        assert!(x.len >= A.nrow && xc.len >= n);
-        let buffers = [&A.f2c, &xc.buffer, &x.buffer];
-        self.each(Kernel::Prolongation, &buffers, n, 3 * n, 4 * n);
-    }
-
-    fn enter(&mut self, op: Op) {
-        self.device.commands(|commands| commands.enter(op));
-    }
-    fn submit(&mut self) {
-        self.device.commands(Commands::submit);
-    }
-    fn finish(&mut self) -> Result<Work, Error> {
-        Ok(self.device.finish()?)
-    }
-    fn allocated(&self) -> u64 {
-        self.device.allocated()
-    }
-}
-
-/// The inner backend must compute in single precision, on the same device.
-impl Convert<Gpu> for Gpu {
-    fn convert_to(&mut self, x: &GpuVector, inner: &mut Gpu, y: &mut GpuVector) {
-        self.convert(Kernel::Narrow, x, inner, y);
-    }
-    fn convert_from(&mut self, inner: &mut Gpu, x: &GpuVector, y: &mut GpuVector) {
-        self.convert(Kernel::Widen, x, inner, y);
-    }
-}
-
-impl Gpu {
-    fn convert(&self, kernel: Kernel, x: &GpuVector, inner: &Gpu, y: &GpuVector) {
-        assert_eq!(inner.arithmetic(), Arithmetic::F32);
-        assert!(inner.device.is(&self.device), "vectors of two devices");
-        let n = x.len.min(y.len);
-        let singles = n * size_of::<f32>();
-        self.each(kernel, &[&x.buffer, &y.buffer], n, n, singles);
-    }
 }

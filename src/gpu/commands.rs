@@ -2,13 +2,15 @@
 //! when there are enough. Parameters of all of them go up in one write.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use crate::meter::Op;
 
 use super::Arithmetic;
 use super::clock::Clock;
-use super::kernels::{Kernel, WORKGROUP};
+use super::kernels::Kernel;
 use super::memory::Buffer;
+use super::pace::Pace;
 use super::pipelines::{PARAMS, Pipelines, zero_word_layout};
 
 /// Dispatches of one submission at most.
@@ -35,6 +37,7 @@ pub(super) struct Commands {
     stride: u64,
     op: Option<Op>,
     pub(super) clock: Clock,
+    pub(super) pace: Pace,
 }
 
 impl Commands {
@@ -71,6 +74,7 @@ impl Commands {
             stride,
             op: None,
             clock: Clock::new(device, queue, timestamps),
+            pace: Pace::new(),
         }
     }
 
@@ -97,7 +101,7 @@ impl Commands {
         threads: usize,
         bytes: u64,
     ) {
-        let groups = threads.div_ceil(WORKGROUP as usize);
+        let groups = threads.div_ceil(pipelines.workgroup as usize);
         let groups = u32::try_from(groups).expect("rows are numbered with 32 bits");
         let (x, y) = match groups {
             0 => return,
@@ -124,6 +128,10 @@ impl Commands {
             pass.set_bind_group(1, &self.zero_word, &[]);
         }
         pass.dispatch_workgroups(x, y, 1);
+        self.pace.queued(bytes, Instant::now);
+        if self.pace.is_too_much() {
+            self.submit();
+        }
     }
 
     fn bind(&self, layout: &wgpu::BindGroupLayout, buffers: &[&Buffer]) -> wgpu::BindGroup {
@@ -198,6 +206,13 @@ impl Commands {
         self.op = Some(op);
     }
 
+    /// Hands the queued work to the device, if that is worth while.
+    pub(super) fn submit_if_enough(&mut self) {
+        if self.pace.is_enough() {
+            self.submit();
+        }
+    }
+
     /// Hands the queued work to the device.
     pub(super) fn submit(&mut self) {
         self.pass = None;
@@ -205,6 +220,7 @@ impl Commands {
             self.queue.write_buffer(&self.params, 0, &self.pending);
             self.pending.clear();
             self.queue.submit([encoder.finish()]);
+            self.pace.submitted();
         }
     }
 

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::commands::Commands;
-use super::kernels::SLICE;
 use super::memory::Memory;
 use super::{Adapter, Arithmetic, GpuError};
 
@@ -126,15 +126,6 @@ impl Device {
         work(&mut commands)
     }
 
-    /// Rows of the largest part of the matrix that fits a buffer.
-    pub(super) fn panel_rows(&self, arithmetic: Arithmetic) -> usize {
-        let row = cubie_host::WIDTH as u64 * arithmetic.bytes();
-        let slices = self.limit() / (row * SLICE as u64);
-        usize::try_from(slices)
-            .unwrap_or(usize::MAX)
-            .saturating_mul(SLICE)
-    }
-
     /// Creates what may be refused; errors come back instead of going to the noted failure.
     pub(super) fn checked<T>(
         &self,
@@ -166,6 +157,7 @@ impl Device {
     pub(super) fn wait(&self) -> Result<(), GpuError> {
         let waited = self.raw().poll(wgpu::PollType::wait_indefinitely());
         self.check()?;
+        self.commands(|commands| commands.pace.idle(Instant::now()));
         waited.map(|_| ()).map_err(|error| self.failed(&error))
     }
 
@@ -191,6 +183,7 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use crate::gpu::{Arithmetic, Gpu, adapters};
+    use crate::params::Format;
     use crate::{Backend, Error, Op};
 
     #[test]
@@ -202,7 +195,7 @@ mod tests {
         );
         for adapter in all {
             let device = adapter.open(None).unwrap();
-            let mut gpu = Gpu::new(&device, Arithmetic::F32).unwrap();
+            let mut gpu = Gpu::new(&device, Arithmetic::F32, Format::Split).unwrap();
             let mut x = gpu.vector(1000).unwrap();
             gpu.enter(Op::Dot);
             gpu.zero(&mut x);
@@ -217,7 +210,7 @@ mod tests {
             assert!(error.to_string().contains("failed"), "{error}");
             assert!(gpu.finish().is_err());
             assert!(gpu.vector(10).is_err());
-            assert!(Gpu::new(&device, Arithmetic::F32x2).is_err());
+            assert!(Gpu::new(&device, Arithmetic::F32x2, Format::Split).is_err());
         }
     }
 }

@@ -5,9 +5,6 @@ use super::Arithmetic;
 /// Rows of a slice of the matrix (see `shaders/common.wgsl`).
 pub(super) const SLICE: usize = 64;
 
-/// Threads of a workgroup; every device has so many.
-pub(super) const WORKGROUP: u32 = 256;
-
 /// A kernel, written in the shader of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -15,6 +12,20 @@ pub enum Kernel {
     Spmv,
     /// One colour of a Gauss–Seidel sweep.
     Symgs,
+    /// y = A x and partial sums of x·y, in the split format as all that follow with this name.
+    SplitSpmv,
+    /// One colour of a sweep over some of L and U.
+    SplitRelax,
+    /// One colour of the backward sweep after a forward sweep from x = 0.
+    SplitBackward,
+    /// One colour of the forward sweep after a coarse correction.
+    SplitCorrect,
+    /// rc = r − A x at the injected rows.
+    SplitResidual,
+    /// All colours of both sweeps from x = 0, on a small level.
+    SplitSmallSmooth,
+    /// All colours of both sweeps after a coarse correction, on a small level.
+    SplitSmallCorrect,
     /// a_ii = diagonal_i
     ReplaceDiagonal,
     /// Partial sums of x·y.
@@ -25,6 +36,8 @@ pub enum Kernel {
     Ratio,
     /// w = alpha x + beta w
     Waxpby,
+    /// x += alpha p, r −= alpha Ap, and partial sums of r·r.
+    Update,
     /// rc = (r − Axf) at the injected rows.
     Restriction,
     /// x += xc at the injected rows.
@@ -45,14 +58,22 @@ pub enum Kernel {
 
 impl Kernel {
     /// All, in the order in which they are declared.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 23] = [
         Self::Spmv,
         Self::Symgs,
+        Self::SplitSpmv,
+        Self::SplitRelax,
+        Self::SplitBackward,
+        Self::SplitCorrect,
+        Self::SplitResidual,
+        Self::SplitSmallSmooth,
+        Self::SplitSmallCorrect,
         Self::ReplaceDiagonal,
         Self::Dot,
         Self::DotSum,
         Self::Ratio,
         Self::Waxpby,
+        Self::Update,
         Self::Restriction,
         Self::Prolongation,
         Self::Pack,
@@ -88,11 +109,21 @@ impl Kernel {
         match self {
             Self::Spmv => shader!("spmv", [R, R, R, W]),
             Self::Symgs => shader!("symgs", [R, R, R, R, W]),
+            Self::SplitSpmv => shader!("split_spmv", [R, R, R, R, R, W, W]),
+            Self::SplitRelax => shader!("split_relax", [R, R, R, R, R, W]),
+            Self::SplitBackward => shader!("split_backward", [R, R, R, R, W, W]),
+            Self::SplitCorrect => shader!("split_correct", [R, R, R, R, R, R, W, W]),
+            Self::SplitResidual => shader!("split_residual", [R, R, R, R, R, R, R, W]),
+            Self::SplitSmallSmooth => shader!("split_small_smooth", [R, R, R, R, R, W, W]),
+            Self::SplitSmallCorrect => {
+                shader!("split_small_correct", [R, R, R, R, R, R, W, W])
+            }
             Self::ReplaceDiagonal => shader!("replace_diagonal", [W, R, R]),
             Self::Dot => shader!("dot", [R, R, W]),
             Self::DotSum => shader!("dot_sum", [R, W]),
             Self::Ratio => shader!("ratio", [W]),
             Self::Waxpby => shader!("waxpby", [R, R, W]),
+            Self::Update => shader!("update", [R, R, R, W, W, W]),
             Self::Restriction => shader!("restriction", [R, R, R, W]),
             Self::Prolongation => shader!("prolongation", [R, R, W]),
             Self::Pack => shader!("pack", [R, R, W]),
@@ -104,14 +135,32 @@ impl Kernel {
         }
     }
 
+    /// The files that it shares with others of its kind.
+    fn shared(self) -> &'static [&'static str] {
+        const SPLIT: &str = include_str!("../../shaders/split.wgsl");
+        const CORRECTED: &str = include_str!("../../shaders/split_corrected.wgsl");
+        const SMALL: &str = include_str!("../../shaders/split_small.wgsl");
+        const REDUCE: &str = include_str!("../../shaders/reduce.wgsl");
+        match self {
+            Self::SplitSpmv => &[SPLIT, REDUCE],
+            Self::SplitRelax | Self::SplitBackward | Self::SplitResidual => &[SPLIT],
+            Self::SplitCorrect => &[SPLIT, CORRECTED],
+            Self::SplitSmallSmooth => &[SPLIT, SMALL],
+            Self::SplitSmallCorrect => &[SPLIT, CORRECTED, SMALL],
+            Self::Dot | Self::DotSum | Self::Update => &[REDUCE],
+            _ => &[],
+        }
+    }
+
     /// Its WGSL in `arithmetic`: the matrix format's constants, the arithmetic, what all kernels
-    /// share, the kernel.
+    /// share, what some share, the kernel.
     pub fn source(self, arithmetic: Arithmetic) -> String {
         format!(
-            "const WIDTH: u32 = {width}u;\nconst SLICE: u32 = {SLICE}u;\n\n{real}\n{common}\n{kernel}",
+            "const WIDTH: u32 = {width}u;\nconst SLICE: u32 = {SLICE}u;\n\n{real}\n{common}\n{shared}\n{kernel}",
             width = cubie_host::WIDTH,
             real = arithmetic.source(),
             common = include_str!("../../shaders/common.wgsl"),
+            shared = self.shared().join("\n"),
             kernel = self.parts().2,
         )
     }

@@ -24,6 +24,9 @@ pub(super) struct Buffer {
     memory: Rc<Memory>,
 }
 
+/// A part of a buffer: its offset and its length in bytes.
+pub(super) type Piece<'a> = (&'a wgpu::Buffer, u64, u64);
+
 impl Memory {
     /// Memory of which `bytes` bytes are taken already.
     pub(super) fn new(bytes: u64) -> Rc<Self> {
@@ -110,6 +113,23 @@ impl Device {
         self.buffer(what, bytes, Self::STORAGE, false)
     }
 
+    /// The same for so many bytes, within the limit, to be [`Self::mapped`] and written.
+    ///
+    /// # Errors
+    /// If memory is full.
+    pub(super) fn mapped_storage(&self, what: &str, bytes: u64) -> Result<Buffer, GpuError> {
+        self.buffer(what, bytes, Self::STORAGE, true)
+    }
+
+    /// A buffer for [`Self::read_through`].
+    ///
+    /// # Errors
+    /// If memory is full.
+    pub(super) fn staging(&self, what: &str, bytes: u64) -> Result<Buffer, GpuError> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.buffer(what, bytes, usage, false)
+    }
+
     pub(super) const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
         .union(wgpu::BufferUsages::COPY_SRC)
         .union(wgpu::BufferUsages::COPY_DST);
@@ -149,18 +169,31 @@ impl Device {
         self.queue().write_buffer(&buffer.raw, offset, bytes);
     }
 
-    /// Waits for these pieces (buffer, offset, bytes), and gives them to `decode` as one.
+    /// Waits for these pieces, and gives them to `decode` as one.
     ///
     /// # Errors
     /// If there is no memory for them, or as [`Self::wait`].
     pub(super) fn read<T>(
         &self,
-        pieces: &[(&wgpu::Buffer, u64, u64)],
+        pieces: &[Piece<'_>],
         decode: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, GpuError> {
         let bytes = pieces.iter().map(|(_, _, bytes)| bytes).sum();
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let staging = self.buffer("a copy for the host", bytes, usage, false)?;
+        let staging = self.staging("a copy for the host", bytes)?;
+        self.read_through(&staging, pieces, decode)
+    }
+
+    /// The same by way of a buffer that is used again and again.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub(super) fn read_through<T>(
+        &self,
+        staging: &Buffer,
+        pieces: &[Piece<'_>],
+        decode: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, GpuError> {
+        let bytes: u64 = pieces.iter().map(|(_, _, bytes)| bytes).sum();
         self.commands(|commands| {
             let mut at = 0;
             for &(from, offset, bytes) in pieces {
@@ -184,6 +217,9 @@ impl Device {
         }
         let view = staging.raw.get_mapped_range(..bytes);
         let view = view.map_err(|error| self.failed(&error))?;
-        Ok(decode(&view))
+        let decoded = decode(&view);
+        drop(view);
+        staging.raw.unmap();
+        Ok(decoded)
     }
 }

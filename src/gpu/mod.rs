@@ -8,16 +8,21 @@
 mod adapters;
 mod arithmetic;
 mod backend;
+mod bandwidth;
 mod clock;
 mod commands;
 mod device;
+mod ell;
 mod error;
 pub mod f32x2;
 mod kernels;
 mod matrix;
 mod memory;
+mod operations;
+mod pace;
 mod pipelines;
 mod self_test;
+mod split;
 
 pub use adapters::{Adapter, Kind, adapters, choose};
 pub use arithmetic::Arithmetic;

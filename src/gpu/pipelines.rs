@@ -1,11 +1,11 @@
 //! The kernels compiled for one device in one arithmetic.
 
 use super::device::Device;
-use super::kernels::{Kernel, WORKGROUP};
+use super::kernels::Kernel;
 use super::{Arithmetic, GpuError};
 
-/// Bytes of a kernel's parameters: up to eight words.
-pub(super) const PARAMS: u64 = 32;
+/// Bytes of a kernel's parameters: up to sixteen words.
+pub(super) const PARAMS: u64 = 64;
 
 /// A kernel ready to run.
 pub(super) struct Pipeline {
@@ -16,18 +16,25 @@ pub(super) struct Pipeline {
 /// All kernels of one arithmetic.
 pub(super) struct Pipelines {
     pub(super) arithmetic: Arithmetic,
+    /// Threads of a workgroup.
+    pub(super) workgroup: u32,
     all: Vec<Pipeline>,
 }
 
 impl Pipelines {
     /// Compiles all kernels.
     pub(super) fn new(device: &Device, arithmetic: Arithmetic) -> Result<Self, GpuError> {
+        let workgroup = device.adapter().workgroup;
         let all = device.checked(|raw| {
             Kernel::ALL
-                .map(|kernel| compile(raw, kernel, arithmetic))
+                .map(|kernel| compile(raw, kernel, arithmetic, workgroup))
                 .into()
         })?;
-        Ok(Self { arithmetic, all })
+        Ok(Self {
+            arithmetic,
+            workgroup,
+            all,
+        })
     }
 
     pub(super) fn get(&self, kernel: Kernel) -> &Pipeline {
@@ -35,7 +42,12 @@ impl Pipelines {
     }
 }
 
-fn compile(device: &wgpu::Device, kernel: Kernel, arithmetic: Arithmetic) -> Pipeline {
+fn compile(
+    device: &wgpu::Device,
+    kernel: Kernel,
+    arithmetic: Arithmetic,
+    workgroup: u32,
+) -> Pipeline {
     let source = wgpu::ShaderModuleDescriptor {
         label: Some(kernel.name()),
         source: wgpu::ShaderSource::Wgsl(kernel.source(arithmetic).into()),
@@ -70,7 +82,7 @@ fn compile(device: &wgpu::Device, kernel: Kernel, arithmetic: Arithmetic) -> Pip
         immediate_size: 0,
     });
     // Kernels of one thread have no workgroup size to set.
-    let constants = [("WORKGROUP", f64::from(WORKGROUP))];
+    let constants = [("WORKGROUP", f64::from(workgroup))];
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(kernel.name()),
         layout: Some(&pipeline_layout),

@@ -93,12 +93,12 @@ fn ell28(size: u64) -> f64 {
 fn stored(kind: DeviceKind, format: Format, size: u64) -> f64 {
     let value = size as f64;
     match (kind, format) {
-        (DeviceKind::Gpu, _) => ell28(size) + value,
+        (DeviceKind::Gpu, Format::Ell28) => ell28(size) + value,
         // The diagonal apart, and where it stands in its row.
         (DeviceKind::Cpu, Format::Ell28) => ell28(size) + value + 1.0,
         // 26 entries and the diagonal, again those of U in injected columns, 3.25 on average, and
-        // a byte for the lists of injected rows.
-        (DeviceKind::Cpu, Format::Split) => (26.0 + 3.25) * (value + 4.0) + value + 1.0,
+        // a byte for the lists of injected rows and of slices.
+        (_, Format::Split) => (26.0 + 3.25) * (value + 4.0) + value + 1.0,
     }
 }
 

@@ -1,0 +1,37 @@
+// x_i −= Σ_U a_ij x_j / a_ii  for the rows i of one colour, after a forward sweep from x = 0 that
+// left a_ii x_i = r_i − Σ_L a_ij x_j; and work_i = −Σ_U a_ij x_j is kept. HPCG: ComputeSYMGS.
+
+struct Params {
+    // Rows to work on: k = first .. first + count, counted from the panel's first row.
+    first: u32,
+    count: u32,
+    // The row of the level that is the panel's first.
+    panel: u32,
+    // Whether to keep anything.
+    keep: u32,
+}
+
+@group(0) @binding(0) var<storage, read> values: array<real>;
+@group(0) @binding(1) var<storage, read> cols: array<u32>;
+@group(0) @binding(2) var<storage, read> marks: array<u32>;
+@group(0) @binding(3) var<storage, read> diagonal: array<real>;
+@group(0) @binding(4) var<storage, read_write> x: array<real>;
+@group(0) @binding(5) var<storage, read_write> work: array<real>;
+@group(0) @binding(6) var<uniform> params: Params;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let t = thread(group, groups, lane);
+    if (t >= params.count) { return; }
+    let k = params.first + t;
+    let i = params.panel + k;
+    let rest = subtract(k, UPPER, INJECTED, ZERO);
+    x[i] = add(x[i], div(rest, diagonal[i]));
+    if (params.keep != 0u) {
+        work[i] = rest;
+    }
+}

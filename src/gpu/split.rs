@@ -1,0 +1,205 @@
+//! Products and sweeps with A = L + D + U, as `shaders/split.wgsl` stores it, which read no entry
+//! that they need not. HPCG: `ComputeSPMV`, `ComputeSYMGS` and the steps of `ComputeMG`.
+//!
+//! From x = 0 the forward sweep is D x = r − L x, and the backward sweep adds −D⁻¹ U x, since
+//! r − L x = D x is known: one pass in all. It leaves −U x in `work`. After the coarse correction c
+//! the forward sweep is D x = t − U (x + c) with t = r − L x, where U x is known and U c takes the
+//! injected columns only; t is kept, and the backward sweep is D x = t − U x. No backward sweep
+//! visits the last colour: nothing comes after its rows, so the forward sweep's x stands.
+
+use super::backend::{Gpu, GpuVector, word};
+use super::kernels::Kernel;
+use super::matrix::{GpuMatrix, Injected, Part};
+use super::memory::Buffer;
+
+/// The parts of a row, as the shaders number them.
+const LOWER: usize = 0;
+const UPPER: usize = 1;
+const INJECTED: usize = 2;
+
+/// What a kernel works on.
+struct Work<'a> {
+    kernel: Kernel,
+    /// Which parts of the rows it reads, for the bytes it moves.
+    parts: &'static [usize],
+    /// What it binds after the matrix.
+    vectors: &'a [&'a Buffer],
+    /// Real numbers a row that it moves beside the entries.
+    reals: u64,
+}
+
+impl Gpu {
+    /// y = A x, and partial sums of x·y; returns how many.
+    pub(super) fn split_spmv(
+        &self,
+        A: &GpuMatrix,
+        sums: &Buffer,
+        x: &GpuVector,
+        y: &GpuVector,
+    ) -> usize {
+        let work = Work {
+            kernel: Kernel::SplitSpmv,
+            parts: &[LOWER, UPPER],
+            vectors: &[&x.buffer, &y.buffer, sums],
+            reals: 3,
+        };
+        let mut first = 0;
+        for part in &A.rows {
+            let groups = A.sum_groups(part, self.workgroup());
+            let threads = groups * self.workgroup();
+            self.split(&work, A, part, &[word(first)], threads);
+            first += groups;
+        }
+        first
+    }
+
+    /// A symmetric step from any x.
+    pub(super) fn split_symgs(&self, A: &GpuMatrix, r: &GpuVector, x: &GpuVector) {
+        for part in A.colors.iter().chain(backward(A)).flatten() {
+            self.relax(A, part, &[LOWER, UPPER], r, x);
+        }
+    }
+
+    /// A symmetric step from x = 0; `kept` takes −U x.
+    pub(super) fn split_from_zero(
+        &self,
+        A: &GpuMatrix,
+        r: &GpuVector,
+        x: &GpuVector,
+        kept: Option<&GpuVector>,
+    ) {
+        assert!(x.len == A.ncol && r.len >= A.nrow);
+        self.zero_from(x, A.nrow);
+        // Something must be bound where nothing is kept.
+        let work = kept.map_or(&self.partials, |work| &work.buffer);
+        if let Some(starts) = &A.small {
+            let work = Work {
+                kernel: Kernel::SplitSmallSmooth,
+                parts: &[LOWER, UPPER],
+                vectors: &[&r.buffer, &x.buffer, work],
+                reals: 7 + u64::from(kept.is_some()),
+            };
+            return self.small(&work, A, starts, kept.is_some());
+        }
+        for part in A.colors.iter().flatten() {
+            self.relax(A, part, &[LOWER], r, x);
+        }
+        let work = Work {
+            kernel: Kernel::SplitBackward,
+            parts: &[UPPER],
+            vectors: &[&x.buffer, work],
+            reals: 3 + u64::from(kept.is_some()),
+        };
+        for part in backward(A).flatten() {
+            self.split(&work, A, part, &[kept.is_some().into()], part.count);
+        }
+    }
+
+    /// rc = r − A x at the injected rows.
+    pub(super) fn split_residual(
+        &self,
+        A: &GpuMatrix,
+        injected: &Injected,
+        r: &GpuVector,
+        x: &GpuVector,
+        rc: &GpuVector,
+    ) {
+        assert!(x.len == A.ncol && r.len >= A.nrow && rc.len >= A.coarse_rows);
+        let work = Work {
+            kernel: Kernel::SplitResidual,
+            parts: &[LOWER, UPPER],
+            vectors: &[&injected.coarse, &r.buffer, &x.buffer, &rc.buffer],
+            reals: 4,
+        };
+        for part in &injected.rows {
+            self.split(&work, A, part, &[word(injected.start)], part.count);
+        }
+    }
+
+    /// A symmetric step after [`Self::split_from_zero`], which left `work`, and a correction `xc`.
+    pub(super) fn split_correct(
+        &self,
+        A: &GpuMatrix,
+        xc: &GpuVector,
+        r: &GpuVector,
+        x: &GpuVector,
+        work: &GpuVector,
+    ) {
+        assert!(x.len == A.ncol && r.len >= A.nrow);
+        assert!(xc.len >= A.coarse_rows && work.len >= A.nrow);
+        if let Some(starts) = &A.small {
+            let work = Work {
+                kernel: Kernel::SplitSmallCorrect,
+                parts: &[LOWER, UPPER, INJECTED],
+                vectors: &[&xc.buffer, &r.buffer, &x.buffer, &work.buffer],
+                reals: 10,
+            };
+            return self.small(&work, A, starts, true);
+        }
+        let (last, before) = A.colors.split_last().expect("a level has rows");
+        let forward = Work {
+            kernel: Kernel::SplitCorrect,
+            parts: &[LOWER, INJECTED],
+            vectors: &[&xc.buffer, &r.buffer, &x.buffer, &work.buffer],
+            reals: 6,
+        };
+        for part in before.iter().flatten() {
+            self.split(&forward, A, part, &[], part.count);
+        }
+        for part in last {
+            self.relax(A, part, &[LOWER], r, x);
+        }
+        for part in backward(A).flatten() {
+            self.relax(A, part, &[UPPER], work, x);
+        }
+    }
+
+    /// D x = r − (the product of x with one or two parts that follow each other) for rows of a
+    /// colour.
+    fn relax(
+        &self,
+        A: &GpuMatrix,
+        part: &Part,
+        parts: &'static [usize],
+        r: &GpuVector,
+        x: &GpuVector,
+    ) {
+        let params = [word(parts[0]), word(parts[0] + parts.len())];
+        let work = Work {
+            kernel: Kernel::SplitRelax,
+            parts,
+            vectors: &[&r.buffer, &x.buffer],
+            reals: 4,
+        };
+        self.split(&work, A, part, &params, part.count);
+    }
+
+    /// Queues a kernel that smooths a small level in one workgroup.
+    fn small(&self, work: &Work<'_>, A: &GpuMatrix, starts: &[u32], keep: bool) {
+        let colors = word(starts.len() - 1);
+        let params = [&[colors, keep.into(), 0, 0], starts].concat();
+        self.queue(work, A, &A.rows[0], &params, 1);
+    }
+
+    /// Queues a kernel over rows of a panel.
+    fn split(&self, work: &Work<'_>, A: &GpuMatrix, part: &Part, params: &[u32], threads: usize) {
+        let params = [&part.params(), params].concat();
+        self.queue(work, A, part, &params, threads);
+    }
+
+    /// Queues a kernel with these parameters.
+    fn queue(&self, work: &Work<'_>, A: &GpuMatrix, part: &Part, params: &[u32], threads: usize) {
+        let panel = &A.panels[part.panel];
+        let marks = panel.marks.as_ref().expect("a panel in the split format");
+        let matrix = [&panel.values, &panel.cols, marks, &A.diagonal];
+        let bytes = part.entries(work.parts) * GpuMatrix::entry_bytes(self.arithmetic())
+            + part.count as u64 * work.reals * self.arithmetic().bytes();
+        let buffers = [&matrix, work.vectors].concat();
+        self.dispatch(work.kernel, &buffers, params, threads, bytes);
+    }
+}
+
+/// The colours that a backward sweep visits.
+fn backward(A: &GpuMatrix) -> impl Iterator<Item = &Vec<Part>> {
+    A.colors.iter().rev().skip(1)
+}
