@@ -18,6 +18,7 @@ mod matrix;
 mod memory;
 mod pipelines;
 mod self_test;
+pub mod stream;
 
 pub use adapters::{Adapter, Kind, adapters, choose};
 pub use arithmetic::Arithmetic;
