@@ -1,5 +1,9 @@
 //! The command line: raw flags, and how they become checked parameters (HPCG: `HPCG_Init`).
 
+mod explain;
+mod report;
+mod stream;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -15,6 +19,10 @@ use crate::params::{DeviceChoice, Devices, Format, Hybrid, InputError, Params, S
 use crate::report::file;
 use crate::report::number::counted;
 use crate::{Error, Precision, plan};
+
+pub use explain::ExplainFlags;
+pub use report::ReportFlags;
+pub use stream::StreamFlags;
 
 /// Side of the box where nobody gives one.
 const DEFAULT_SIDE: usize = 64;
@@ -52,6 +60,12 @@ pub enum Command {
     Validate(DeviceFlags),
     /// Tell the largest box for a share of the memory, what it needs and how long it takes; starts nothing
     Plan(Box<PlanFlags>),
+    /// Measure what the memory gives: STREAM on the CPU or a GPU
+    Stream(Box<StreamFlags>),
+    /// Lay saved runs side by side
+    Report(ReportFlags),
+    /// Predict a run from its bytes and the memory, and tell where the rest of the time goes
+    Explain(Box<ExplainFlags>),
 }
 
 impl Cli {
@@ -151,6 +165,9 @@ pub struct Outputs {
     /// Write the results as JSON too; - is the standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write one page with plots too; on one rank the memory is measured for it after the run
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// No progress, no table: one line with the rating
     #[arg(long)]
     pub quiet: bool,
@@ -421,7 +438,8 @@ impl Outputs {
     /// The first path that cannot.
     pub fn probe(&self) -> Result<(), Error> {
         file::probe_directory(&self.output)?;
-        self.json_file().map_or(Ok(()), file::probe)
+        self.json_file().map_or(Ok(()), file::probe)?;
+        self.html.as_deref().map_or(Ok(()), file::probe)
     }
 
     /// The file for JSON, unless that goes to the standard output.

@@ -11,6 +11,7 @@ pub mod cli;
 pub mod cpu;
 pub mod device;
 pub mod error;
+pub mod explain;
 pub mod fit;
 pub mod gpu;
 pub mod hybrid;
@@ -27,7 +28,9 @@ pub mod reference;
 pub mod report;
 pub mod results;
 pub mod solver;
+pub mod stream;
 pub mod textbook;
+pub mod topology;
 pub mod validate;
 
 pub use backend::{Backend, Convert};

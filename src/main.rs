@@ -9,14 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::Parser;
-use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags};
+use cubie::cli::{
+    Cli, Command, DeviceFlags, ExplainFlags, HpcgFlags, Outputs, PlanFlags, ReportFlags,
+    StreamFlags,
+};
 use cubie::device::Device;
+use cubie::explain::{Explanation, Rates};
 use cubie::fit::{Room, rehearse};
 use cubie::launch::{Failure, agree, launch};
 use cubie::machine::Machine;
 use cubie::params::Hybrid;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
+use cubie::report::run::Run;
+use cubie::report::saved::{self, Kind};
+use cubie::stream::{Request, Streams};
 use cubie::validate::kernels::check_kernels;
 use cubie::{Params, Progress, Results, benchmark, gpu, hybrid, report};
 use cubie_host::Ranks;
@@ -34,6 +41,9 @@ fn main() -> ExitCode {
         Command::Devices => devices(),
         Command::Validate(flags) => validate(&flags),
         Command::Plan(flags) => plan(&flags),
+        Command::Stream(flags) => stream(&flags),
+        Command::Report(flags) => report_runs(&flags),
+        Command::Explain(flags) => explain(&flags),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -53,6 +63,12 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     };
     if first {
         deliver(&results, flags.outputs())?;
+        if let Some(path) = &flags.outputs().html {
+            let run = Run::of(&results);
+            let streams = memory_of(&run);
+            let page = report::html::page(&[run], streams.as_ref());
+            report::file::write(path, &page)?;
+        }
     }
     Ok(if results.is_valid() {
         ExitCode::SUCCESS
@@ -151,6 +167,27 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What the memory of the device gives, for the bound in the page; nothing where several ranks
+/// share machines that nobody knows.
+fn memory_of(run: &Run) -> Option<Streams> {
+    if run.ranks > 1 {
+        return None;
+    }
+    match memory_now(run) {
+        Ok(streams) => Some(streams),
+        Err(error) => {
+            eprintln!("the page tells no bound, since the memory could not be measured: {error}");
+            None
+        }
+    }
+}
+
+/// Measures the memory of a run's device, as the run used it.
+fn memory_now(run: &Run) -> Result<Streams, cubie::Error> {
+    let request = Request::beside(run, &Machine::here());
+    cubie::stream::run(&run.device_choice(), &request)
+}
+
 fn devices() -> anyhow::Result<ExitCode> {
     let list = report::devices::list(&Machine::here(), &gpu::adapters());
     print(&list)?;
@@ -188,6 +225,109 @@ fn plan(flags: &PlanFlags) -> anyhow::Result<ExitCode> {
     let plan = Plan::new(&params, machine, &flags.request())?;
     print(&report::plan::text(&plan))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
+    let json = Json::new(flags.json.as_deref())?;
+    let streams = cubie::stream::run(&flags.device, &flags.request())?;
+    let shown = if flags.csv {
+        report::stream::csv(&streams)
+    } else {
+        report::stream::table(&streams)
+    };
+    json.deliver(&shown, || report::stream::json(&streams))?;
+    Ok(if streams.is_valid() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
+    })
+}
+
+/// Lays saved runs side by side.
+fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
+    let runs = flags.runs.iter().map(|path| Run::read(path));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    let streams = flags
+        .stream
+        .as_deref()
+        .map(|path| saved::read(path, Kind::Stream));
+    let streams: Option<Streams> = streams.transpose()?;
+    let shown = if flags.csv {
+        report::compare::csv(&runs)
+    } else {
+        report::compare::table(&runs)
+    };
+    if let Some(path) = &flags.html {
+        report::file::write(path, &report::html::page(&runs, streams.as_ref()))?;
+    }
+    print(&shown)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Explains a saved run, or one that is measured now.
+fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
+    let json = Json::new(flags.json.as_deref())?;
+    let hpcg = flags.hpcg();
+    let saved: Option<Streams> = match &flags.stream {
+        Some(path) => Some(saved::read(path, Kind::Stream)?),
+        None => None,
+    };
+    let run = match &flags.run {
+        Some(path) => Run::read(path)?,
+        None => {
+            let stop = stop_on_interrupt()?;
+            let run = |ranks: &Ranks| hpcg_on(ranks, &hpcg, &stop);
+            match launch(&hpcg.launch(), run, |error| eprintln!("error: {error}"))? {
+                Some(ended) => Run::of(&ended.results),
+                None => return Ok(ExitCode::from(COULD_NOT_RUN)),
+            }
+        }
+    };
+    let rates = match (flags.bandwidth, saved) {
+        (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
+        (None, Some(streams)) => Rates::new(&streams, run.device.kind == "cpu")?,
+        (None, None) => Rates::new(&memory_now(&run)?, run.device.kind == "cpu")?,
+    };
+    let local = run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    let scaled = match flags.scaling(local) {
+        Some(scaling) => cubie::explain::scale(&run, &rates, &scaling)?,
+        None => Vec::new(),
+    };
+    let explanation = Explanation::new(&run, &rates);
+    let mut shown = report::explain::text(&explanation);
+    if !scaled.is_empty() {
+        shown += &report::explain::scaled_text(&scaled);
+    }
+    json.deliver(&shown, || report::explain::json(&explanation, &scaled))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where JSON goes beside what is shown.
+struct Json<'a>(Option<&'a Path>);
+
+impl<'a> Json<'a> {
+    /// A file, `-` for the standard output, or nowhere; a file is probed.
+    fn new(path: Option<&'a Path>) -> anyhow::Result<Self> {
+        if let Some(path) = path.filter(|path| *path != Path::new("-")) {
+            report::file::probe(path)?;
+        }
+        Ok(Self(path))
+    }
+
+    /// Shows `shown`, on the standard error if the standard output is for JSON.
+    fn deliver(&self, shown: &str, json: impl FnOnce() -> String) -> anyhow::Result<()> {
+        match self.0 {
+            Some(path) if path == Path::new("-") => {
+                eprint!("{shown}");
+                print(&json())
+            }
+            Some(path) => {
+                print(shown)?;
+                Ok(report::file::write(path, &json())?)
+            }
+            None => print(shown),
+        }
+    }
 }
 
 /// Prints to the standard output; a reader that has seen enough is no error.

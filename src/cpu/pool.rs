@@ -14,18 +14,18 @@ const SPINS: u32 = 2_000;
 const YIELDS: u32 = 200;
 
 /// A team of threads, the caller among them.
-pub(super) struct Pool {
+pub(crate) struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
 }
 
 /// What a member of the team knows while it runs a closure.
 #[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// Its number, from 0.
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// Members of the team.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     shared: &'a Shared,
 }
 
@@ -50,8 +50,10 @@ struct Shared {
 }
 
 impl Pool {
-    /// A team of `count` threads; `count - 1` are started.
-    pub(super) fn new(count: usize) -> Self {
+    /// A team of `count` threads; `count - 1` are started. A team that fills the CPUs of this process
+    /// stays where it is: each of the started threads is pinned to a CPU of its own, which leaves
+    /// one to the caller, who stays free since others inherit what it may use.
+    pub(crate) fn new(count: usize) -> Self {
         assert!(count > 0, "a team has at least one member");
         let shared = Arc::new(Shared {
             count,
@@ -64,17 +66,23 @@ impl Pool {
             quit: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
         });
+        let cpus = core_affinity::get_core_ids().unwrap_or_default();
         let workers = (1..count)
             .map(|index| {
                 let shared = Arc::clone(&shared);
-                thread::spawn(move || shared.work(index))
+                let cpu = cpus.get(index).copied().filter(|_| cpus.len() == count);
+                thread::spawn(move || {
+                    // Where pinning is refused, threads wander as they would without it.
+                    cpu.map(core_affinity::set_for_current);
+                    shared.work(index)
+                })
             })
             .collect();
         Self { shared, workers }
     }
 
     /// Runs `task` on every member and returns when all are done.
-    pub(super) fn run(&self, task: impl Fn(Member<'_>) + Sync) {
+    pub(crate) fn run(&self, task: impl Fn(Member<'_>) + Sync) {
         let shared = &*self.shared;
         if shared.count > 1 {
             let erased: *const (dyn Fn(Member<'_>) + Sync + '_) = &task;
@@ -105,7 +113,7 @@ impl Pool {
     }
 
     /// Runs `task` on the pieces of `data` that the members own; each gets its piece's start.
-    pub(super) fn split<T: Send>(&self, data: &mut [T], task: impl Fn(usize, &mut [T]) + Sync) {
+    pub(crate) fn split<T: Send>(&self, data: &mut [T], task: impl Fn(usize, &mut [T]) + Sync) {
         let all = SharedSlice::new(data);
         self.run(|member| {
             let range = member.share(all.len());
@@ -204,7 +212,7 @@ impl Shared {
 
 impl Member<'_> {
     /// Waits until every member has come here.
-    pub(super) fn barrier(&self) {
+    pub(crate) fn barrier(&self) {
         let shared = self.shared;
         if shared.count == 1 {
             return;
@@ -222,7 +230,7 @@ impl Member<'_> {
     }
 
     /// This member's share of `len` things: contiguous, the same every time.
-    pub(super) fn share(&self, len: usize) -> std::ops::Range<usize> {
+    pub(crate) fn share(&self, len: usize) -> std::ops::Range<usize> {
         len * self.index / self.count..len * (self.index + 1) / self.count
     }
 }
@@ -245,7 +253,7 @@ fn relax(turn: u32) {
 
 /// A slice that the members of a team write to at places that do not overlap.
 #[derive(Clone, Copy)]
-pub(super) struct SharedSlice<T> {
+pub(crate) struct SharedSlice<T> {
     start: *mut T,
     len: usize,
 }
@@ -256,7 +264,7 @@ unsafe impl<T: Send> Sync for SharedSlice<T> {}
 
 impl<T> SharedSlice<T> {
     /// Borrows the elements of `data` for a team; the caller keeps `data` borrowed while it runs.
-    pub(super) fn new(data: &mut [T]) -> Self {
+    pub(crate) fn new(data: &mut [T]) -> Self {
         Self {
             start: data.as_mut_ptr(),
             len: data.len(),
@@ -264,7 +272,7 @@ impl<T> SharedSlice<T> {
     }
 
     /// Number of elements.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
@@ -273,14 +281,14 @@ impl<T> SharedSlice<T> {
     /// # Safety
     /// No other thread may touch them while the slice lives.
     #[expect(clippy::mut_from_ref, reason = "that is what it is for; see Safety")]
-    pub(super) unsafe fn slice_mut(&self, range: std::ops::Range<usize>) -> &mut [T] {
+    pub(crate) unsafe fn slice_mut(&self, range: std::ops::Range<usize>) -> &mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: in bounds by the assertion, not shared by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 
     /// The first element, for kernels that read some elements while others are written.
-    pub(super) fn as_ptr(&self) -> *mut T {
+    pub(crate) fn as_ptr(&self) -> *mut T {
         self.start
     }
 }
@@ -313,6 +321,19 @@ mod tests {
                 member.barrier();
             }
         });
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_team_that_fills_the_cpus_is_pinned() {
+        let cpus = || core_affinity::get_core_ids().unwrap().len();
+        let all = cpus();
+        Pool::new(all).run(|member| {
+            let may_use = cpus();
+            assert_eq!(may_use, if member.index == 0 { all } else { 1 });
+        });
+        Pool::new(all + 1).run(|_| assert_eq!(cpus(), all));
+        assert_eq!(cpus(), all);
     }
 
     #[test]

@@ -251,10 +251,10 @@ trait Visit<T: Real>: Sync {
     unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, sum: &mut f64);
 }
 
-/// Visits this member's rows of a colour, and leaves one sum for each unit.
+/// Visits some units of a colour, which belong to this thread, and leaves one sum for each.
 struct Sweep<'a, T, V> {
     color: &'a Color<T>,
-    member: Member<'a>,
+    units: Range<usize>,
     reverse: bool,
     portion: Portion,
     visit: &'a V,
@@ -278,7 +278,7 @@ impl<T: Real, V: Visit<T>> WithSimd for Sweep<'_, T, V> {
         if color.block > 1 && portion == Portion::Interior {
             return;
         }
-        for unit in self.member.share(color.units()) {
+        for unit in self.units {
             let mut sums = [0.0; LANES];
             if color.block == 1 {
                 let slices = color.slices_of(unit);
@@ -323,15 +323,44 @@ fn sweep<'a, T: Real + 'a, V: Visit<T>>(
     sums: Sums,
 ) {
     for color in colors {
+        let units = member.share(color.units());
         dispatch(Sweep {
             color,
-            member,
+            units,
             reverse,
             portion,
             visit,
             sums,
         });
         member.barrier();
+    }
+}
+
+/// Rows of a slab: their x and their neighbours' fits into a core's own cache.
+const SLAB: usize = 1 << 15;
+
+/// Visits all colours slab by slab, for what does not depend on an order: rows of different colours
+/// that lie close together find each other's x in the cache.
+fn visit_slabs<T: Real, V: Visit<T>>(
+    member: Member<'_>,
+    A: &Split<T>,
+    portion: Portion,
+    visit: &V,
+    sums: Sums,
+) {
+    let slabs = A.nrow.div_ceil(SLAB).max(member.count);
+    for slab in member.share(slabs) {
+        for color in &A.colors {
+            let units = color.units() * slab / slabs..color.units() * (slab + 1) / slabs;
+            dispatch(Sweep {
+                color,
+                units,
+                reverse: false,
+                portion,
+                visit,
+                sums,
+            });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Color, Portion, Split, Sums, Visit, load, store, sweep};
+use super::{Color, Portion, Split, Sums, Visit, load, store, visit_slabs};
 use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, madd};
 use crate::real::Real;
@@ -26,7 +26,7 @@ pub(in crate::cpu) fn spmv<T: Real>(
         x,
         y: SharedSlice::new(y),
     };
-    pool.run(|member| sweep(member, A.colors.iter(), false, portion, &visit, sums));
+    pool.run(|member| visit_slabs(member, A, portion, &visit, sums));
 }
 
 impl<T: Real> Visit<T> for Spmv<'_, T> {
