@@ -29,7 +29,7 @@ impl<T: Real> Split<T> {
             .map(|color| {
                 let widths = widest(pool, level, color.rows.clone(), &coarse);
                 let mut new = Color::zeros(color.rows.clone(), color.block, first_unit, &widths);
-                first_unit += new.units();
+                first_unit += new.most_units();
                 new.fill(pool, level, &coarse);
                 new.find_boundary(A.nrow, A.ncol);
                 new

@@ -86,13 +86,18 @@ impl<T: Real> Color<T> {
     fn slices(&self) -> usize {
         self.rows.len().div_ceil(LANES)
     }
-    /// Chunks of slices, or blocks of rows: what one thread works on at a time.
-    fn units(&self) -> usize {
-        if self.block == 1 {
-            self.slices().div_ceil(CHUNK)
-        } else {
+    /// What one thread works on at a time: chunks of slices, or blocks of rows where rows depend on
+    /// each other and are visited in order.
+    fn units(&self, ordered: bool) -> usize {
+        if ordered && self.block > 1 {
             self.rows.len().div_ceil(self.block)
+        } else {
+            self.slices().div_ceil(CHUNK)
         }
+    }
+    /// The most units of either kind.
+    fn most_units(&self) -> usize {
+        self.units(true).max(self.units(false))
     }
     /// The slices of one chunk.
     fn slices_of(&self, chunk: usize) -> Range<usize> {
@@ -227,7 +232,7 @@ impl<T: Real> Split<T> {
         let units = self
             .colors
             .last()
-            .map_or(0, |color| color.first_unit + color.units());
+            .map_or(0, |color| color.first_unit + color.most_units());
         UnitSums(vec![0.0; units])
     }
 }
@@ -235,6 +240,8 @@ impl<T: Real> Split<T> {
 /// What a sweep does with a slice of rows, or with one row where rows depend on each other. A
 /// sweep with a dot product adds to `sums`.
 trait Visit<T: Real>: Sync {
+    /// Whether the order of the rows matters.
+    const ORDERED: bool = true;
     /// # Safety
     /// No other thread touches what belongs to the slice's rows.
     unsafe fn slice<S: Simd>(
@@ -248,7 +255,10 @@ trait Visit<T: Real>: Sync {
     ///
     /// # Safety
     /// No other thread touches what belongs to the row.
-    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, sum: &mut f64);
+    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, sum: &mut f64) {
+        let _ = (color, k, sum);
+        unreachable!("where the order does not matter, rows are visited in slices")
+    }
 }
 
 /// Visits some units of a colour, which belong to this thread, and leaves one sum for each.
@@ -275,12 +285,13 @@ impl<T: Real, V: Visit<T>> WithSimd for Sweep<'_, T, V> {
             portion,
             ..
         } = self;
-        if color.block > 1 && portion == Portion::Interior {
+        let in_slices = color.block == 1 || !V::ORDERED;
+        if !in_slices && portion == Portion::Interior {
             return;
         }
         for unit in self.units {
             let mut sums = [0.0; LANES];
-            if color.block == 1 {
+            if in_slices {
                 let slices = color.slices_of(unit);
                 for slice in slices.filter(|&slice| color.is_in(portion, slice)) {
                     // SAFETY: the members' shares do not overlap.
@@ -323,7 +334,7 @@ fn sweep<'a, T: Real + 'a, V: Visit<T>>(
     sums: Sums,
 ) {
     for color in colors {
-        let units = member.share(color.units());
+        let units = member.share(color.units(true));
         dispatch(Sweep {
             color,
             units,
@@ -351,7 +362,7 @@ fn visit_slabs<T: Real, V: Visit<T>>(
     let slabs = A.nrow.div_ceil(SLAB).max(member.count);
     for slab in member.share(slabs) {
         for color in &A.colors {
-            let units = color.units() * slab / slabs..color.units() * (slab + 1) / slabs;
+            let units = color.units(false) * slab / slabs..color.units(false) * (slab + 1) / slabs;
             dispatch(Sweep {
                 color,
                 units,

@@ -30,6 +30,8 @@ pub(in crate::cpu) fn spmv<T: Real>(
 }
 
 impl<T: Real> Visit<T> for Spmv<'_, T> {
+    const ORDERED: bool = false;
+
     #[inline(always)]
     unsafe fn slice<S: Simd>(
         &self,
@@ -56,19 +58,6 @@ impl<T: Real> Visit<T> for Spmv<'_, T> {
         };
         for l in 0..LANES {
             sums[l] = madd::<S, f64>(x[l].to_f64(), y[l].to_f64(), sums[l]);
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, sum: &mut f64) {
-        let i = color.rows.start + k;
-        // SAFETY: `x` has `ncol` elements, and the row is this thread's.
-        unsafe {
-            let rest = color.lower.subtract_row::<S>(k, self.x.as_ptr(), T::ZERO);
-            let rest = color.upper.subtract_row::<S>(k, self.x.as_ptr(), rest);
-            let y = madd::<S, T>(color.diagonal[k], self.x[i], -rest);
-            self.y.slice_mut(i..i + 1)[0] = y;
-            *sum += self.x[i].to_f64() * y.to_f64();
         }
     }
 }
