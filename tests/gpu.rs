@@ -10,17 +10,20 @@
     reason = "which adapter a test ran on is said aloud"
 )]
 
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use cubie::cg::{CgParams, Convergence};
 use cubie::gpu::{Adapter, Arithmetic, Device, Gpu, GpuError, Kind, adapters, choose};
 use cubie::mg::{Mixed, Multigrid, System};
-use cubie::params::{DeviceChoice, Format};
+use cubie::params::{DeviceChoice, Format, Params};
+use cubie::progress::Silent;
 use cubie::reference::Reference;
 use cubie::solver::{Orderings, Solver};
 use cubie::textbook;
 use cubie::validate::kernels::hash_vector;
-use cubie::{Backend, Error, Op, Precision};
+use cubie::{Backend, Error, Op, Precision, benchmark};
+use cubie_host::comm::{Reduce, Transport, threads};
 use cubie_host::{Geometry, Grid, Order, Problem, Ranks};
 
 const FORMATS: [Format; 2] = [Format::Ell28, Format::Split];
@@ -404,6 +407,55 @@ fn cg_converges_like_the_twin() {
             }
         }
     });
+}
+
+/// Ranks as threads, each on a GPU or all on CPUs: the residuals of the optimised CG.
+fn on_ranks(grid: &Grid, device: &DeviceChoice, precision: Precision, format: Format) -> Vec<f64> {
+    let params = Params {
+        grid: grid.clone(),
+        seconds: 0,
+        device: device.clone(),
+        hybrid: None,
+        precision: Some(precision),
+        order: Order::COLOR8,
+        format: Some(format),
+        threads: 1,
+        binding_limit: None,
+        device_memory: None,
+        notices: Vec::new(),
+    };
+    let results = threads::run(grid.size(), |comm| {
+        let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Ordered);
+        let device = cubie::device::Device::open(&params, 0)?;
+        let stop = AtomicBool::new(false);
+        benchmark::run(&params, &device, &ranks, &mut Silent, &stop)
+    });
+    let results = results.unwrap_or_else(|error: Error| panic!("{error}"));
+    assert_eq!(results[0].not_valid_because(), Vec::<String>::new());
+    results[0].optimised.scaled_residuals[..18].to_vec()
+}
+
+#[test]
+fn ranks_on_gpus_equal_ranks_on_cpus() {
+    let grid = Grid::uniform([1, 2, 1], [16; 3]);
+    let truth = on_ranks(&grid, &DeviceChoice::Cpu, Precision::F64, Format::Split);
+    for adapter in devices() {
+        let (precision, bound) = match adapter.f64 {
+            true => (Precision::F64, 1e-10),
+            false => (Precision::F32x2, 1e-7),
+        };
+        for format in FORMATS {
+            let device = DeviceChoice::Index(adapter.index);
+            let ours = on_ranks(&grid, &device, precision, format);
+            for (k, (ours, truth)) in ours.iter().zip(&truth).enumerate() {
+                assert!(
+                    (ours / truth - 1.0).abs() <= bound,
+                    "{format} after {}: {ours:e}, not {truth:e}",
+                    k + 1
+                );
+            }
+        }
+    }
 }
 
 #[test]
