@@ -211,7 +211,7 @@ mod tests {
         let all = adapters();
         assert!(
             !all.is_empty(),
-            "no GPU driver: install one, as tests/gpu.rs says"
+            "no GPU driver: install one, as tests/gpu says"
         );
         for adapter in all {
             let device = adapter.open(None).unwrap();
