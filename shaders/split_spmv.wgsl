@@ -1,5 +1,6 @@
 // y_i = Σ_j a_ij x_j  for the rows i of one panel, and partial_g = Σ x_i y_i over those that
-// workgroup g takes. HPCG: ComputeSPMV, and ComputeDotProduct of p and Ap.
+// workgroup g takes. HPCG: ComputeSPMV, and ComputeDotProduct of p and Ap. Since all of the halo is
+// in L, y = (D + U) x can come first, and L x be added once the halo is there.
 
 struct Params {
     // Rows to work on: k = first .. first + count, counted from the panel's first row.
@@ -9,6 +10,11 @@ struct Params {
     panel: u32,
     // Where among the partial sums this panel's begin.
     partial: u32,
+    // The parts of the rows: from `begin` on, before `end`.
+    begin: u32,
+    end: u32,
+    // Whether they are added to y, instead of to D x.
+    add: u32,
 }
 
 @group(0) @binding(0) var<storage, read> values: array<real>;
@@ -30,7 +36,9 @@ fn main(
     for (var t = thread(group, groups, lane); t < params.count; t += groups.x * WORKGROUP) {
         let k = params.first + t;
         let i = params.panel + k;
-        let y_i = madd(diagonal[i], x[i], neg(subtract(k, LOWER, INJECTED, ZERO)));
+        var y_i = mul(diagonal[i], x[i]);
+        if (params.add != 0u) { y_i = y[i]; }
+        y_i = neg(subtract(k, params.begin, params.end, neg(y_i)));
         y[i] = y_i;
         sum = madd(x[i], y_i, sum);
     }

@@ -213,15 +213,14 @@ impl Commands {
         }
     }
 
-    /// Hands the queued work to the device.
-    pub(super) fn submit(&mut self) {
+    /// Hands the queued work, if there is any, to the device; the result can be waited for.
+    pub(super) fn submit(&mut self) -> Option<wgpu::SubmissionIndex> {
         self.pass = None;
-        if let Some(encoder) = self.encoder.take() {
-            self.queue.write_buffer(&self.params, 0, &self.pending);
-            self.pending.clear();
-            self.queue.submit([encoder.finish()]);
-            self.pace.submitted();
-        }
+        let encoder = self.encoder.take()?;
+        self.queue.write_buffer(&self.params, 0, &self.pending);
+        self.pending.clear();
+        self.pace.submitted();
+        Some(self.queue.submit([encoder.finish()]))
     }
 
     /// The operation that time and bytes count for.

@@ -155,10 +155,30 @@ impl Device {
     /// # Errors
     /// If anything went wrong since the device was opened.
     pub(super) fn wait(&self) -> Result<(), GpuError> {
-        let waited = self.raw().poll(wgpu::PollType::wait_indefinitely());
+        self.wait_for(None)?;
+        self.idle();
+        Ok(())
+    }
+
+    /// Waits until the device has done what was submitted, or all of it.
+    ///
+    /// # Errors
+    /// If anything went wrong since the device was opened.
+    pub(super) fn wait_for(
+        &self,
+        submission: Option<wgpu::SubmissionIndex>,
+    ) -> Result<(), GpuError> {
+        let waited = self.raw().poll(wgpu::PollType::Wait {
+            submission_index: submission,
+            timeout: None,
+        });
         self.check()?;
-        self.commands(|commands| commands.pace.idle(Instant::now()));
         waited.map(|_| ()).map_err(|error| self.failed(&error))
+    }
+
+    /// The device has done all that was submitted.
+    pub(super) fn idle(&self) {
+        self.commands(|commands| commands.pace.idle(Instant::now()));
     }
 
     /// # Errors
@@ -191,7 +211,7 @@ mod tests {
         let all = adapters();
         assert!(
             !all.is_empty(),
-            "no GPU driver: install one, as tests/gpu.rs says"
+            "no GPU driver: install one, as tests/gpu says"
         );
         for adapter in all {
             let device = adapter.open(None).unwrap();

@@ -193,8 +193,24 @@ impl Device {
         pieces: &[Piece<'_>],
         decode: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, GpuError> {
+        let decoded = self.read_while(staging, pieces, || (), decode)?;
+        self.idle();
+        Ok(decoded)
+    }
+
+    /// The same, and the device does what `meanwhile` queues while the host has the pieces.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub(super) fn read_while<T>(
+        &self,
+        staging: &Buffer,
+        pieces: &[Piece<'_>],
+        meanwhile: impl FnOnce(),
+        decode: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, GpuError> {
         let bytes: u64 = pieces.iter().map(|(_, _, bytes)| bytes).sum();
-        self.commands(|commands| {
+        let copied = self.commands(|commands| {
             let mut at = 0;
             for &(from, offset, bytes) in pieces {
                 commands
@@ -202,7 +218,7 @@ impl Device {
                     .copy_buffer_to_buffer(from, offset, &staging.raw, at, bytes);
                 at += bytes;
             }
-            commands.submit();
+            commands.submit()
         });
         let (send, receive) = mpsc::channel();
         staging
@@ -211,7 +227,9 @@ impl Device {
                 // The receiver waits below; if it has left with an error, nobody wants the result.
                 send.send(mapped).ok();
             });
-        self.wait()?;
+        meanwhile();
+        self.commands(Commands::submit);
+        self.wait_for(copied)?;
         if !matches!(receive.try_recv(), Ok(Ok(()))) {
             return Err(self.failed(&"the driver did not hand over what was computed"));
         }

@@ -13,6 +13,7 @@ use super::backend::{Gpu, GpuScalar, GpuVector, READ, word};
 use super::commands::Commands;
 use super::kernels::Kernel;
 use super::matrix::GpuMatrix;
+use super::split::Product;
 
 impl Backend for Gpu {
     type Scalar = GpuScalar;
@@ -26,23 +27,10 @@ impl Backend for Gpu {
         usize::try_from(self.arithmetic().bytes()).expect("a few bytes")
     }
     fn pack(&mut self, A: &GpuMatrix, x: &GpuVector, bytes: &mut [u8]) -> Result<(), Error> {
-        let Some(outgoing) = &A.outgoing else {
-            return Ok(());
-        };
-        let n = outgoing.count;
-        let buffers = [&outgoing.rows, &x.buffer, &outgoing.packed];
-        self.each(Kernel::Pack, &buffers, n, 2 * n, 4 * n);
-        let arithmetic = self.arithmetic();
-        let piece = (&outgoing.packed.raw, 0, n as u64 * arithmetic.bytes());
-        let packed = |packed: &[u8]| bytes.copy_from_slice(&arithmetic.to_wire(packed));
-        Ok(self
-            .device
-            .read_through(&outgoing.staging, &[piece], packed)?)
+        self.pack_while(A, x, bytes, || ())
     }
     fn unpack(&mut self, A: &GpuMatrix, bytes: &[u8], x: &mut GpuVector) {
-        let offset = A.nrow as u64 * self.arithmetic().bytes();
-        let externals = self.arithmetic().of_wire(bytes);
-        self.device.write_at(&x.buffer, offset, &externals);
+        self.put_externals(A, bytes, x);
     }
 
     fn matrix(&mut self, level: &Ordered<'_>) -> Result<GpuMatrix, Error> {
@@ -133,7 +121,7 @@ impl Backend for Gpu {
             Format::Ell28 => self.ell_spmv(A, x, y),
             Format::Split => {
                 let sums = A.sums.as_ref().expect("made with the matrix");
-                self.split_spmv(A, sums, x, y);
+                self.split_spmv(A, sums, x, y, Product::Whole);
             }
         }
     }
@@ -187,8 +175,17 @@ impl Backend for Gpu {
         let Some(sums) = &A.sums else {
             return textbook::spmv_dot(self, A, halo, x, y);
         };
-        textbook::exchange_halo(self, A, halo, x)?;
-        let groups = self.split_spmv(A, sums, x, y);
+        let groups = if halo.is_needed() {
+            // The halo counts as L: U and D wait for nobody.
+            let upper = || {
+                self.split_spmv(A, sums, x, y, Product::UpperAndDiagonal);
+            };
+            halo.start(|bytes| self.pack_while(A, x, bytes, upper))?;
+            halo.finish(|bytes| self.put_externals(A, bytes, x));
+            self.split_spmv(A, sums, x, y, Product::LowerAdded)
+        } else {
+            self.split_spmv(A, sums, x, y, Product::Whole)
+        };
         let slot = self.new_scalar();
         Ok(self.add_up(sums, groups, slot))
     }
@@ -289,6 +286,36 @@ impl Convert<Gpu> for Gpu {
 }
 
 impl Gpu {
+    /// [`Backend::pack`], and the device does what `meanwhile` queues while the elements travel.
+    fn pack_while(
+        &self,
+        A: &GpuMatrix,
+        x: &GpuVector,
+        bytes: &mut [u8],
+        meanwhile: impl FnOnce(),
+    ) -> Result<(), Error> {
+        let Some(outgoing) = &A.outgoing else {
+            return Ok(());
+        };
+        let n = outgoing.count;
+        let buffers = [&outgoing.rows, &x.buffer, &outgoing.packed];
+        self.each(Kernel::Pack, &buffers, n, 2 * n, 4 * n);
+        let arithmetic = self.arithmetic();
+        let piece = (&outgoing.packed.raw, 0, n as u64 * arithmetic.bytes());
+        let packed = |packed: &[u8]| bytes.copy_from_slice(&arithmetic.to_wire(packed));
+        let staging = &outgoing.staging;
+        Ok(self
+            .device
+            .read_while(staging, &[piece], meanwhile, packed)?)
+    }
+
+    /// [`Backend::unpack`]
+    fn put_externals(&self, A: &GpuMatrix, bytes: &[u8], x: &GpuVector) {
+        let offset = A.nrow as u64 * self.arithmetic().bytes();
+        let externals = self.arithmetic().of_wire(bytes);
+        self.device.write_at(&x.buffer, offset, &externals);
+    }
+
     fn convert(&self, kernel: Kernel, x: &GpuVector, inner: &Gpu, y: &GpuVector) {
         assert_eq!(inner.arithmetic(), Arithmetic::F32);
         assert!(inner.device.is(&self.device), "vectors of two devices");

@@ -17,6 +17,17 @@ const LOWER: usize = 0;
 const UPPER: usize = 1;
 const INJECTED: usize = 2;
 
+/// How much of y = A x is computed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Product {
+    /// All of it.
+    Whole,
+    /// y = (D + U) x, which needs no halo.
+    UpperAndDiagonal,
+    /// y += L x, the rest.
+    LowerAdded,
+}
+
 /// What a kernel works on.
 struct Work<'a> {
     kernel: Kernel,
@@ -29,17 +40,25 @@ struct Work<'a> {
 }
 
 impl Gpu {
-    /// y = A x, and partial sums of x·y; returns how many.
+    /// y = A x or a part of it, and partial sums of x·y; returns how many.
     pub(super) fn split_spmv(
         &self,
         A: &GpuMatrix,
         sums: &Buffer,
         x: &GpuVector,
         y: &GpuVector,
+        product: Product,
     ) -> usize {
+        let parts: &[usize] = match product {
+            Product::Whole => &[LOWER, UPPER],
+            Product::UpperAndDiagonal => &[UPPER],
+            Product::LowerAdded => &[LOWER],
+        };
+        let add = product == Product::LowerAdded;
+        let [begin, end] = range(parts);
         let work = Work {
             kernel: Kernel::SplitSpmv,
-            parts: &[LOWER, UPPER],
+            parts,
             vectors: &[&x.buffer, &y.buffer, sums],
             reals: 3,
         };
@@ -47,7 +66,8 @@ impl Gpu {
         for part in &A.rows {
             let groups = A.sum_groups(part, self.workgroup());
             let threads = groups * self.workgroup();
-            self.split(&work, A, part, &[word(first)], threads);
+            let params = [word(first), begin, end, add.into()];
+            self.split(&work, A, part, &params, threads);
             first += groups;
         }
         first
@@ -164,7 +184,7 @@ impl Gpu {
         r: &GpuVector,
         x: &GpuVector,
     ) {
-        let params = [word(parts[0]), word(parts[0] + parts.len())];
+        let params = range(parts);
         let work = Work {
             kernel: Kernel::SplitRelax,
             parts,
@@ -197,6 +217,11 @@ impl Gpu {
         let buffers = [&matrix, work.vectors].concat();
         self.dispatch(work.kernel, &buffers, params, threads, bytes);
     }
+}
+
+/// Where parts that follow each other begin, and where they end.
+fn range(parts: &[usize]) -> [u32; 2] {
+    [word(parts[0]), word(parts[0] + parts.len())]
 }
 
 /// The colours that a backward sweep visits.
