@@ -1,5 +1,7 @@
 //! The command line: raw flags, and how they become checked parameters (HPCG: `HPCG_Init`).
 
+mod stream;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -15,6 +17,8 @@ use crate::params::{DeviceChoice, Devices, Format, Hybrid, InputError, Params, S
 use crate::report::file;
 use crate::report::number::counted;
 use crate::{Error, Precision, plan};
+
+pub use stream::StreamFlags;
 
 /// Side of the box where nobody gives one.
 const DEFAULT_SIDE: usize = 64;
@@ -52,6 +56,8 @@ pub enum Command {
     Validate(DeviceFlags),
     /// Tell the largest box for a share of the memory, what it needs and how long it takes; starts nothing
     Plan(Box<PlanFlags>),
+    /// Measure what the memory gives: STREAM on the CPU or a GPU
+    Stream(Box<StreamFlags>),
 }
 
 impl Cli {

@@ -98,6 +98,12 @@ pub enum Error {
         /// What the system says.
         why: io::Error,
     },
+    /// Memory cannot be measured like this.
+    #[error(transparent)]
+    Stream(#[from] crate::stream::StreamError),
+    /// JSON of ours that cannot be used.
+    #[error(transparent)]
+    Saved(#[from] crate::report::saved::SavedError),
     /// A GPU cannot do what was asked for, or failed.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),

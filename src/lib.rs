@@ -27,7 +27,9 @@ pub mod reference;
 pub mod report;
 pub mod results;
 pub mod solver;
+pub mod stream;
 pub mod textbook;
+pub mod topology;
 pub mod validate;
 
 pub use backend::{Backend, Convert};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::Parser;
-use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags};
+use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags, StreamFlags};
 use cubie::device::Device;
 use cubie::fit::{Room, rehearse};
 use cubie::launch::{Failure, agree, launch};
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Devices => devices(),
         Command::Validate(flags) => validate(&flags),
         Command::Plan(flags) => plan(&flags),
+        Command::Stream(flags) => stream(&flags),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -188,6 +189,51 @@ fn plan(flags: &PlanFlags) -> anyhow::Result<ExitCode> {
     let plan = Plan::new(&params, machine, &flags.request())?;
     print(&report::plan::text(&plan))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
+    let json = Json::new(flags.json.as_deref())?;
+    let params = flags.params(&Machine::here());
+    let streams = cubie::stream::run(&params, &flags.request())?;
+    let shown = if flags.csv {
+        report::stream::csv(&streams)
+    } else {
+        report::stream::table(&streams)
+    };
+    json.deliver(&shown, || report::stream::json(&streams))?;
+    Ok(if streams.is_valid() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
+    })
+}
+
+/// Where JSON goes beside what is shown.
+struct Json<'a>(Option<&'a Path>);
+
+impl<'a> Json<'a> {
+    /// A file, `-` for the standard output, or nowhere; a file is probed.
+    fn new(path: Option<&'a Path>) -> anyhow::Result<Self> {
+        if let Some(path) = path.filter(|path| *path != Path::new("-")) {
+            report::file::probe(path)?;
+        }
+        Ok(Self(path))
+    }
+
+    /// Shows `shown`, on the standard error if the standard output is for JSON.
+    fn deliver(&self, shown: &str, json: impl FnOnce() -> String) -> anyhow::Result<()> {
+        match self.0 {
+            Some(path) if path == Path::new("-") => {
+                eprint!("{shown}");
+                print(&json())
+            }
+            Some(path) => {
+                print(shown)?;
+                Ok(report::file::write(path, &json())?)
+            }
+            None => print(shown),
+        }
+    }
 }
 
 /// Prints to the standard output; a reader that has seen enough is no error.

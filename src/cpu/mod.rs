@@ -4,7 +4,7 @@
 
 mod dot;
 mod ell;
-mod pool;
+pub(crate) mod pool;
 mod prolongation;
 mod restriction;
 mod simd;

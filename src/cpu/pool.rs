@@ -14,18 +14,18 @@ const SPINS: u32 = 2_000;
 const YIELDS: u32 = 200;
 
 /// A team of threads, the caller among them.
-pub(super) struct Pool {
+pub(crate) struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
 }
 
 /// What a member of the team knows while it runs a closure.
 #[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// Its number, from 0.
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// Members of the team.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     shared: &'a Shared,
 }
 
@@ -51,7 +51,7 @@ struct Shared {
 
 impl Pool {
     /// A team of `count` threads; `count - 1` are started.
-    pub(super) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         assert!(count > 0, "a team has at least one member");
         let shared = Arc::new(Shared {
             count,
@@ -74,7 +74,7 @@ impl Pool {
     }
 
     /// Runs `task` on every member and returns when all are done.
-    pub(super) fn run(&self, task: impl Fn(Member<'_>) + Sync) {
+    pub(crate) fn run(&self, task: impl Fn(Member<'_>) + Sync) {
         let shared = &*self.shared;
         if shared.count > 1 {
             let erased: *const (dyn Fn(Member<'_>) + Sync + '_) = &task;
@@ -105,7 +105,7 @@ impl Pool {
     }
 
     /// Runs `task` on the pieces of `data` that the members own; each gets its piece's start.
-    pub(super) fn split<T: Send>(&self, data: &mut [T], task: impl Fn(usize, &mut [T]) + Sync) {
+    pub(crate) fn split<T: Send>(&self, data: &mut [T], task: impl Fn(usize, &mut [T]) + Sync) {
         let all = SharedSlice::new(data);
         self.run(|member| {
             let range = member.share(all.len());
@@ -204,7 +204,7 @@ impl Shared {
 
 impl Member<'_> {
     /// Waits until every member has come here.
-    pub(super) fn barrier(&self) {
+    pub(crate) fn barrier(&self) {
         let shared = self.shared;
         if shared.count == 1 {
             return;
@@ -222,7 +222,7 @@ impl Member<'_> {
     }
 
     /// This member's share of `len` things: contiguous, the same every time.
-    pub(super) fn share(&self, len: usize) -> std::ops::Range<usize> {
+    pub(crate) fn share(&self, len: usize) -> std::ops::Range<usize> {
         len * self.index / self.count..len * (self.index + 1) / self.count
     }
 }
@@ -245,7 +245,7 @@ fn relax(turn: u32) {
 
 /// A slice that the members of a team write to at places that do not overlap.
 #[derive(Clone, Copy)]
-pub(super) struct SharedSlice<T> {
+pub(crate) struct SharedSlice<T> {
     start: *mut T,
     len: usize,
 }
@@ -256,7 +256,7 @@ unsafe impl<T: Send> Sync for SharedSlice<T> {}
 
 impl<T> SharedSlice<T> {
     /// Borrows the elements of `data` for a team; the caller keeps `data` borrowed while it runs.
-    pub(super) fn new(data: &mut [T]) -> Self {
+    pub(crate) fn new(data: &mut [T]) -> Self {
         Self {
             start: data.as_mut_ptr(),
             len: data.len(),
@@ -264,7 +264,7 @@ impl<T> SharedSlice<T> {
     }
 
     /// Number of elements.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
@@ -273,14 +273,14 @@ impl<T> SharedSlice<T> {
     /// # Safety
     /// No other thread may touch them while the slice lives.
     #[expect(clippy::mut_from_ref, reason = "that is what it is for; see Safety")]
-    pub(super) unsafe fn slice_mut(&self, range: std::ops::Range<usize>) -> &mut [T] {
+    pub(crate) unsafe fn slice_mut(&self, range: std::ops::Range<usize>) -> &mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: in bounds by the assertion, not shared by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 
     /// The first element, for kernels that read some elements while others are written.
-    pub(super) fn as_ptr(&self) -> *mut T {
+    pub(crate) fn as_ptr(&self) -> *mut T {
         self.start
     }
 }

@@ -23,6 +23,7 @@ mod pace;
 mod pipelines;
 mod self_test;
 mod split;
+pub mod stream;
 
 pub use adapters::{Adapter, Kind, adapters, choose};
 pub use arithmetic::Arithmetic;

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use super::saved::{self, Kind};
 use crate::meter::{Op, PerOp};
 use crate::results::{Layer, Results};
 
@@ -12,8 +13,7 @@ pub fn json(results: &Results) -> Value {
     let counts = results.counts();
     let rating = results.rating();
     let checks = &results.checks;
-    json!({
-        "cubie": env!("CARGO_PKG_VERSION"),
+    let value = json!({
         "started": results.start(),
         "valid": results.is_valid(),
         "not_valid_because": results.not_valid_because(),
@@ -114,7 +114,8 @@ pub fn json(results: &Results) -> Value {
             "max": results.solution_error.max,
             "norm2": results.solution_error.norm2,
         },
-    })
+    });
+    saved::document(Kind::Hpcg, value)
 }
 
 /// The results as a JSON file.

@@ -9,12 +9,23 @@ pub mod log;
 pub mod number;
 mod own;
 pub mod plan;
+pub mod saved;
+pub mod stream;
 pub mod table;
 pub mod text;
 
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Results};
+
+/// A field of comma-separated values.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.into()
+    }
+}
 
 /// Writes the official report and the log into `dir`; returns the report's path.
 ///

@@ -1,0 +1,71 @@
+//! Flags of `cubie stream`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{DeviceFlags, PrecisionChoice, positive};
+use crate::Params;
+use crate::machine::Machine;
+use crate::params::DeviceChoice;
+use crate::stream::{Bind, Request};
+
+/// Flags of `cubie stream`.
+#[derive(Clone, Debug, Args)]
+pub struct StreamFlags {
+    /// Elements of each of the three arrays [default: four times the last-level caches; 256 MiB on a GPU]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    elements: Option<usize>,
+    /// How often each kernel runs; the first time does not count
+    #[arg(long, value_name = "N", value_parser = times, allow_negative_numbers = true, default_value = "10")]
+    times: usize,
+    /// In single precision
+    #[arg(long)]
+    single: bool,
+    /// Where threads are pinned: compact, spread, cores:LIST, per-socket:N, or plans
+    #[arg(long, value_name = "BIND", default_value = "compact")]
+    bind: Bind,
+    /// Print comma-separated values instead of the table
+    #[arg(long)]
+    pub csv: bool,
+    /// Write the figures as JSON too; - is the standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// auto, cpu, gpu, or a number or part of a name from `cubie devices`
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads, each on a CPU of its own [default: all that the binding has]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    threads: Option<usize>,
+}
+
+/// The first run does not count, so there must be another.
+fn times(text: &str) -> Result<usize, String> {
+    let times = positive(text).ok().filter(|&times| times > 1);
+    times.ok_or_else(|| "use a whole number from 2 on".into())
+}
+
+impl StreamFlags {
+    /// Parameters that choose the device.
+    pub fn params(&self, machine: &Machine) -> Params {
+        let flags = DeviceFlags {
+            device: self.device.clone(),
+            precision: PrecisionChoice(None),
+            threads: None,
+            device_memory: None,
+            binding_limit: None,
+        };
+        flags.params(machine, Vec::new())
+    }
+
+    /// What is to be measured.
+    pub fn request(&self) -> Request {
+        Request {
+            elements: self.elements,
+            times: self.times,
+            single: self.single,
+            threads: self.threads,
+            bind: self.bind.clone(),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The kernels on the cores: pinned threads, each on the share that it touched first.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use core_affinity::CoreId;
+use pulp::Arch;
+
+use super::check::{Expected, INITIAL};
+#[cfg(target_arch = "x86_64")]
+use super::kernels::nontemporal;
+use super::kernels::{self, BLOCK, Line};
+use super::{Kernel, Measured, SCALAR, StreamError};
+use crate::cpu::pool::Pool;
+use crate::real::Real;
+
+/// Numbers in a cache line.
+pub(super) const F64_LINE: usize = 8;
+pub(super) const F32_LINE: usize = 16;
+
+/// Measures on arrays of `lines` lines with one thread pinned to each of `cpus`.
+///
+/// # Errors
+/// If the system refuses memory or pinning.
+pub(super) fn measure<T: Real, const N: usize>(
+    cpus: &[usize],
+    lines: usize,
+    times: usize,
+) -> Result<Measured, StreamError> {
+    // A thread of its own, so that the caller stays where it may run.
+    let team = || Team::<T, N>::new(cpus, lines)?.measure(times);
+    thread::scope(|scope| scope.spawn(team).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+struct Team<T, const N: usize> {
+    pool: Pool,
+    threads: usize,
+    a: Vec<Line<T, N>>,
+    b: Vec<Line<T, N>>,
+    c: Vec<Line<T, N>>,
+    /// Each thread's part of a sum.
+    parts: Vec<f64>,
+}
+
+impl<T: Real, const N: usize> Team<T, N> {
+    fn new(cpus: &[usize], lines: usize) -> Result<Self, StreamError> {
+        let pool = Pool::new(cpus.len());
+        pin(&pool, cpus)?;
+        let [a, b, c] = INITIAL.map(|value| array(&pool, lines, T::from_f64(value)));
+        Ok(Self {
+            a: a?,
+            b: b?,
+            c: c?,
+            threads: cpus.len(),
+            parts: vec![0.0; cpus.len()],
+            pool,
+        })
+    }
+
+    fn measure(mut self, times: usize) -> Result<Measured, StreamError> {
+        let mut expected = Expected::<T>::new();
+        let mut seconds = vec![Vec::with_capacity(times); Kernel::ALL.len()];
+        let mut sums = [0.0; 2];
+        for _ in 0..times {
+            for (&kernel, seconds) in Kernel::ALL.iter().zip(&mut seconds) {
+                let start = Instant::now();
+                let sum = self.run(kernel);
+                seconds.push(start.elapsed().as_secs_f64());
+                match kernel {
+                    Kernel::Triad | Kernel::TriadNt => expected.pass(),
+                    Kernel::Dot => sums[0] = sum,
+                    Kernel::Read => sums[1] = sum,
+                    _ => {}
+                }
+            }
+        }
+        let n = self.a.len() * N;
+        let arrays = [&self.a, &self.b, &self.c];
+        let errors = [0, 1, 2].map(|k| average_error(arrays[k], expected.values[k]));
+        let rows = Kernel::ALL.iter().zip(&seconds);
+        Ok(Measured {
+            rows: rows
+                .map(|(kernel, seconds)| kernel.row(n * size_of::<T>(), seconds))
+                .collect(),
+            check: expected.check(errors, sums, n, BLOCK * N),
+        })
+    }
+
+    /// Runs a kernel on all threads; returns the sum, if it is one.
+    fn run(&mut self, kernel: Kernel) -> f64 {
+        let q = T::from_f64(SCALAR);
+        let Self { pool, a, b, c, .. } = self;
+        match kernel {
+            Kernel::Copy => each(pool, c, |c, at| kernels::copy(c, &a[at])),
+            Kernel::Scale => each(pool, b, |b, at| kernels::scale(b, q, &c[at])),
+            Kernel::Add => each(pool, c, |c, at| kernels::add(c, &a[at.clone()], &b[at])),
+            Kernel::Triad => each(pool, a, |a, at| {
+                kernels::triad(a, &b[at.clone()], q, &c[at])
+            }),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::CopyNt => each(pool, c, |c, at| nontemporal::copy(c, &a[at])),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ScaleNt => each(pool, b, |b, at| nontemporal::scale(b, q, &c[at])),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::AddNt => each(pool, c, |c, at| nontemporal::add(c, &a[at.clone()], &b[at])),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::TriadNt => each(pool, a, |a, at| {
+                nontemporal::triad(a, &b[at.clone()], q, &c[at]);
+            }),
+            #[cfg(not(target_arch = "x86_64"))]
+            Kernel::CopyNt | Kernel::ScaleNt | Kernel::AddNt | Kernel::TriadNt => {
+                unreachable!("not among the kernels of this architecture")
+            }
+            Kernel::Dot => {
+                return self.sum(|a, b| kernels::dot(a, b));
+            }
+            Kernel::Read => {
+                return self.sum(|a, _| kernels::read(a));
+            }
+        }
+        0.0
+    }
+
+    /// The sum over the threads, in their order.
+    fn sum(&mut self, of: impl Fn(&[Line<T, N>], &[Line<T, N>]) -> f64 + Sync) -> f64 {
+        let (a, b, threads) = (&self.a, &self.b, self.threads);
+        self.pool.split(&mut self.parts, |thread, part| {
+            let at = a.len() * thread / threads..a.len() * (thread + 1) / threads;
+            part[0] = Arch::new().dispatch(|| of(&a[at.clone()], &b[at.clone()]));
+        });
+        self.parts.iter().sum()
+    }
+}
+
+/// Runs `kernel` on each thread's share of `to`, in the widest vectors of this machine; it also
+/// gets where the share stands.
+fn each<L: Send>(pool: &Pool, to: &mut [L], kernel: impl Fn(&mut [L], Range<usize>) + Sync) {
+    pool.split(to, |start, share| {
+        let at = start..start + share.len();
+        Arch::new().dispatch(|| kernel(share, at.clone()));
+    });
+}
+
+/// Pins the threads of the team.
+fn pin(pool: &Pool, cpus: &[usize]) -> Result<(), StreamError> {
+    let refused = AtomicUsize::new(usize::MAX);
+    pool.run(|member| {
+        let id = cpus[member.index];
+        if !core_affinity::set_for_current(CoreId { id }) {
+            refused.store(id, Ordering::Relaxed);
+        }
+    });
+    match refused.into_inner() {
+        usize::MAX => Ok(()),
+        cpu => Err(StreamError::Pin { cpu }),
+    }
+}
+
+/// An array of equal numbers; each thread is the first to touch its share.
+fn array<T: Real, const N: usize>(
+    pool: &Pool,
+    lines: usize,
+    value: T,
+) -> Result<Vec<Line<T, N>>, StreamError> {
+    let mut array: Vec<Line<T, N>> = Vec::new();
+    let needed = (lines * size_of::<Line<T, N>>()) as u64;
+    array
+        .try_reserve_exact(lines)
+        .map_err(|_| StreamError::Refused { needed })?;
+    pool.split(&mut array.spare_capacity_mut()[..lines], |_, share| {
+        for line in share {
+            line.write(Line([value; N]));
+        }
+    });
+    // SAFETY: there is room for so many, and all were written just now.
+    unsafe { array.set_len(lines) };
+    Ok(array)
+}
+
+/// The mean of |value − expected| / |expected|.
+fn average_error<T: Real, const N: usize>(array: &[Line<T, N>], expected: T) -> f64 {
+    let expected = expected.to_f64();
+    let values = array.iter().flat_map(|line| line.0);
+    let sum: f64 = values.map(|value| (value.to_f64() - expected).abs()).sum();
+    sum / expected.abs() / (array.len() * N) as f64
+}
