@@ -1,5 +1,6 @@
 //! The command line: raw flags, and how they become checked parameters (HPCG: `HPCG_Init`).
 
+mod report;
 mod stream;
 
 use std::io;
@@ -18,6 +19,7 @@ use crate::report::file;
 use crate::report::number::counted;
 use crate::{Error, Precision, plan};
 
+pub use report::ReportFlags;
 pub use stream::StreamFlags;
 
 /// Side of the box where nobody gives one.
@@ -58,6 +60,8 @@ pub enum Command {
     Plan(Box<PlanFlags>),
     /// Measure what the memory gives: STREAM on the CPU or a GPU
     Stream(Box<StreamFlags>),
+    /// Lay saved runs side by side
+    Report(ReportFlags),
 }
 
 impl Cli {
@@ -157,6 +161,9 @@ pub struct Outputs {
     /// Write the results as JSON too; - is the standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write one page with plots too; on one rank the memory is measured for it after the run
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// No progress, no table: one line with the rating
     #[arg(long)]
     pub quiet: bool,
@@ -364,6 +371,11 @@ impl HpcgFlags {
         self.device.threads
     }
 
+    /// Parameters that choose the first rank's device.
+    pub fn device_params(&self, machine: &Machine) -> Params {
+        self.device.params(machine, Vec::new())
+    }
+
     /// Where the results go.
     pub fn outputs(&self) -> &Outputs {
         &self.outputs
@@ -427,7 +439,8 @@ impl Outputs {
     /// The first path that cannot.
     pub fn probe(&self) -> Result<(), Error> {
         file::probe_directory(&self.output)?;
-        self.json_file().map_or(Ok(()), file::probe)
+        self.json_file().map_or(Ok(()), file::probe)?;
+        self.html.as_deref().map_or(Ok(()), file::probe)
     }
 
     /// The file for JSON, unless that goes to the standard output.

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::Parser;
-use cubie::cli::{Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags, StreamFlags};
+use cubie::cli::{
+    Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags, ReportFlags, StreamFlags,
+};
 use cubie::device::Device;
 use cubie::fit::{Room, rehearse};
 use cubie::launch::{Failure, agree, launch};
@@ -17,6 +19,9 @@ use cubie::machine::Machine;
 use cubie::params::Hybrid;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
+use cubie::report::run::Run;
+use cubie::report::saved::{self, Kind};
+use cubie::stream::{Request, Streams};
 use cubie::validate::kernels::check_kernels;
 use cubie::{Params, Progress, Results, benchmark, gpu, hybrid, report};
 use cubie_host::Ranks;
@@ -35,6 +40,7 @@ fn main() -> ExitCode {
         Command::Validate(flags) => validate(&flags),
         Command::Plan(flags) => plan(&flags),
         Command::Stream(flags) => stream(&flags),
+        Command::Report(flags) => report_runs(&flags),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -54,6 +60,11 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     };
     if first {
         deliver(&results, flags.outputs())?;
+        if let Some(path) = &flags.outputs().html {
+            let streams = memory_of(flags, &results);
+            let page = report::html::page(&[Run::of(&results)], streams.as_ref());
+            report::file::write(path, &page)?;
+        }
     }
     Ok(if results.is_valid() {
         ExitCode::SUCCESS
@@ -152,6 +163,23 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What the memory of the device gives, for the bound in the page; nothing where several ranks
+/// share machines that nobody knows.
+fn memory_of(flags: &HpcgFlags, results: &Results) -> Option<Streams> {
+    if results.ranks > 1 {
+        return None;
+    }
+    let machine = Machine::here();
+    let params = flags.device_params(&machine);
+    match cubie::stream::run(&params, &Request::beside(results, &machine)) {
+        Ok(streams) => Some(streams),
+        Err(error) => {
+            eprintln!("the page tells no bound, since the memory could not be measured: {error}");
+            None
+        }
+    }
+}
+
 fn devices() -> anyhow::Result<ExitCode> {
     let list = report::devices::list(&Machine::here(), &gpu::adapters());
     print(&list)?;
@@ -206,6 +234,27 @@ fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::from(FAILED)
     })
+}
+
+/// Lays saved runs side by side.
+fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
+    let runs = flags.runs.iter().map(|path| Run::read(path));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    let streams = flags
+        .stream
+        .as_deref()
+        .map(|path| saved::read(path, Kind::Stream));
+    let streams: Option<Streams> = streams.transpose()?;
+    let shown = if flags.csv {
+        report::compare::csv(&runs)
+    } else {
+        report::compare::table(&runs)
+    };
+    if let Some(path) = &flags.html {
+        report::file::write(path, &report::html::page(&runs, streams.as_ref()))?;
+    }
+    print(&shown)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Where JSON goes beside what is shown.

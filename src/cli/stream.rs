@@ -7,7 +7,7 @@ use clap::Args;
 use super::{DeviceFlags, PrecisionChoice, positive};
 use crate::Params;
 use crate::machine::Machine;
-use crate::params::DeviceChoice;
+use crate::params::{DeviceChoice, Devices};
 use crate::stream::{Bind, Request};
 
 /// Flags of `cubie stream`.
@@ -49,7 +49,7 @@ impl StreamFlags {
     /// Parameters that choose the device.
     pub fn params(&self, machine: &Machine) -> Params {
         let flags = DeviceFlags {
-            device: self.device.clone(),
+            device: Devices::Each(vec![self.device.clone()]),
             precision: PrecisionChoice(None),
             threads: None,
             device_memory: None,

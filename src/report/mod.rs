@@ -1,14 +1,18 @@
 //! Reports: what [`crate::Results`] look like as text, log, JSON and in the terminal, and how files are written.
 
+mod chart;
+pub mod compare;
 pub mod devices;
 mod document;
 pub mod file;
+pub mod html;
 pub mod json;
 pub mod kernels;
 pub mod log;
 pub mod number;
 mod own;
 pub mod plan;
+pub mod run;
 pub mod saved;
 pub mod stream;
 pub mod table;

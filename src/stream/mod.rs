@@ -16,8 +16,9 @@ use crate::device::Device;
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
 use crate::params::Params;
+use crate::results::DeviceKind;
 use crate::topology::Topology;
-use crate::{Error, Precision};
+use crate::{Error, Precision, Results};
 
 pub use bind::{Bind, PLANS, Plan};
 pub use check::Check;
@@ -46,6 +47,21 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Where they are pinned.
     pub bind: Bind,
+}
+
+impl Request {
+    /// A short measurement of the device and with the threads of a run that has just ended.
+    pub fn beside(results: &Results, machine: &Machine) -> Self {
+        let threads = usize::try_from(results.threads).unwrap_or(usize::MAX);
+        Self {
+            elements: None,
+            times: 5,
+            // Not every GPU computes in double precision.
+            single: results.device.kind == DeviceKind::Gpu && results.precision != Precision::F64,
+            threads: Some(threads.min(machine.threads)),
+            bind: Bind::Compact,
+        }
+    }
 }
 
 /// What was measured.
@@ -206,6 +222,17 @@ impl Streams {
         checks.all(|check| check.failures.is_empty())
     }
 
+    /// Bytes per second that memory gives to kernels that mostly read, as HPCG's do: the most of
+    /// Read, Dot and Triad in any run.
+    pub fn bandwidth(&self) -> Option<f64> {
+        let kernels = ["Read", "Dot", "Triad"];
+        let rates = self
+            .runs
+            .iter()
+            .flat_map(|run| kernels.map(|kernel| run.rate(kernel)));
+        rates.flatten().max_by(f64::total_cmp)
+    }
+
     /// The run with the best Triad.
     pub fn best(&self) -> Option<&Run> {
         let triad = |run: &&Run| run.rate("Triad").unwrap_or(0.0);
@@ -221,7 +248,7 @@ impl Streams {
 /// If there is no such device, binding or memory, or the device fails.
 pub fn run(params: &Params, request: &Request) -> Result<Streams, Error> {
     // What cannot be bound is found out before anything is measured.
-    match Device::open(params)? {
+    match Device::open(params, 0)? {
         Device::Gpu(device) => on_gpu(&device, request),
         Device::Cpu { .. } => on_cpu(request),
     }
