@@ -1,5 +1,6 @@
 //! The command line: raw flags, and how they become checked parameters (HPCG: `HPCG_Init`).
 
+mod explain;
 mod report;
 mod stream;
 
@@ -19,6 +20,7 @@ use crate::report::file;
 use crate::report::number::counted;
 use crate::{Error, Precision, plan};
 
+pub use explain::ExplainFlags;
 pub use report::ReportFlags;
 pub use stream::StreamFlags;
 
@@ -62,6 +64,8 @@ pub enum Command {
     Stream(Box<StreamFlags>),
     /// Lay saved runs side by side
     Report(ReportFlags),
+    /// Predict a run from its bytes and the memory, and tell where the rest of the time goes
+    Explain(Box<ExplainFlags>),
 }
 
 impl Cli {
@@ -369,11 +373,6 @@ impl HpcgFlags {
     /// Threads of each rank, if they are given.
     pub fn threads(&self) -> Option<usize> {
         self.device.threads
-    }
-
-    /// Parameters that choose the first rank's device.
-    pub fn device_params(&self, machine: &Machine) -> Params {
-        self.device.params(machine, Vec::new())
     }
 
     /// Where the results go.

@@ -101,6 +101,9 @@ pub enum Error {
     /// Memory cannot be measured like this.
     #[error(transparent)]
     Stream(#[from] crate::stream::StreamError),
+    /// Figures of memory that do not suffice.
+    #[error(transparent)]
+    NoRate(#[from] crate::explain::NoRate),
     /// JSON of ours that cannot be used.
     #[error(transparent)]
     Saved(#[from] crate::report::saved::SavedError),

@@ -11,6 +11,7 @@ pub mod cli;
 pub mod cpu;
 pub mod device;
 pub mod error;
+pub mod explain;
 pub mod fit;
 pub mod gpu;
 pub mod hybrid;

@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use clap::Parser;
 use cubie::cli::{
-    Cli, Command, DeviceFlags, HpcgFlags, Outputs, PlanFlags, ReportFlags, StreamFlags,
+    Cli, Command, DeviceFlags, ExplainFlags, HpcgFlags, Outputs, PlanFlags, ReportFlags,
+    StreamFlags,
 };
 use cubie::device::Device;
+use cubie::explain::{Explanation, Rates};
 use cubie::fit::{Room, rehearse};
 use cubie::launch::{Failure, agree, launch};
 use cubie::machine::Machine;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Plan(flags) => plan(&flags),
         Command::Stream(flags) => stream(&flags),
         Command::Report(flags) => report_runs(&flags),
+        Command::Explain(flags) => explain(&flags),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -61,8 +64,9 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     if first {
         deliver(&results, flags.outputs())?;
         if let Some(path) = &flags.outputs().html {
-            let streams = memory_of(flags, &results);
-            let page = report::html::page(&[Run::of(&results)], streams.as_ref());
+            let run = Run::of(&results);
+            let streams = memory_of(&run);
+            let page = report::html::page(&[run], streams.as_ref());
             report::file::write(path, &page)?;
         }
     }
@@ -165,19 +169,23 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
 
 /// What the memory of the device gives, for the bound in the page; nothing where several ranks
 /// share machines that nobody knows.
-fn memory_of(flags: &HpcgFlags, results: &Results) -> Option<Streams> {
-    if results.ranks > 1 {
+fn memory_of(run: &Run) -> Option<Streams> {
+    if run.ranks > 1 {
         return None;
     }
-    let machine = Machine::here();
-    let params = flags.device_params(&machine);
-    match cubie::stream::run(&params, &Request::beside(results, &machine)) {
+    match memory_now(run) {
         Ok(streams) => Some(streams),
         Err(error) => {
             eprintln!("the page tells no bound, since the memory could not be measured: {error}");
             None
         }
     }
+}
+
+/// Measures the memory of a run's device, as the run used it.
+fn memory_now(run: &Run) -> Result<Streams, cubie::Error> {
+    let request = Request::beside(run, &Machine::here());
+    cubie::stream::run(&run.device_choice(), &request)
 }
 
 fn devices() -> anyhow::Result<ExitCode> {
@@ -221,8 +229,7 @@ fn plan(flags: &PlanFlags) -> anyhow::Result<ExitCode> {
 
 fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
     let json = Json::new(flags.json.as_deref())?;
-    let params = flags.params(&Machine::here());
-    let streams = cubie::stream::run(&params, &flags.request())?;
+    let streams = cubie::stream::run(&flags.device, &flags.request())?;
     let shown = if flags.csv {
         report::stream::csv(&streams)
     } else {
@@ -254,6 +261,44 @@ fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
         report::file::write(path, &report::html::page(&runs, streams.as_ref()))?;
     }
     print(&shown)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Explains a saved run, or one that is measured now.
+fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
+    let json = Json::new(flags.json.as_deref())?;
+    let hpcg = flags.hpcg();
+    let saved: Option<Streams> = match &flags.stream {
+        Some(path) => Some(saved::read(path, Kind::Stream)?),
+        None => None,
+    };
+    let run = match &flags.run {
+        Some(path) => Run::read(path)?,
+        None => {
+            let stop = stop_on_interrupt()?;
+            let run = |ranks: &Ranks| hpcg_on(ranks, &hpcg, &stop);
+            match launch(&hpcg.launch(), run, |error| eprintln!("error: {error}"))? {
+                Some(ended) => Run::of(&ended.results),
+                None => return Ok(ExitCode::from(COULD_NOT_RUN)),
+            }
+        }
+    };
+    let rates = match (flags.bandwidth, saved) {
+        (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
+        (None, Some(streams)) => Rates::new(&streams, run.device.kind == "cpu")?,
+        (None, None) => Rates::new(&memory_now(&run)?, run.device.kind == "cpu")?,
+    };
+    let local = run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    let scaled = match flags.scaling(local) {
+        Some(scaling) => cubie::explain::scale(&run, &rates, &scaling)?,
+        None => Vec::new(),
+    };
+    let explanation = Explanation::new(&run, &rates);
+    let mut shown = report::explain::text(&explanation);
+    if !scaled.is_empty() {
+        shown += &report::explain::scaled_text(&scaled);
+    }
+    json.deliver(&shown, || report::explain::json(&explanation, &scaled))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DeviceFlags, PrecisionChoice, positive};
-use crate::Params;
-use crate::machine::Machine;
-use crate::params::{DeviceChoice, Devices};
+use super::positive;
+use crate::params::DeviceChoice;
 use crate::stream::{Bind, Request};
 
 /// Flags of `cubie stream`.
@@ -33,7 +31,7 @@ pub struct StreamFlags {
     pub json: Option<PathBuf>,
     /// auto, cpu, gpu, or a number or part of a name from `cubie devices`
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: DeviceChoice,
+    pub device: DeviceChoice,
     /// Threads, each on a CPU of its own [default: all that the binding has]
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     threads: Option<usize>,
@@ -46,18 +44,6 @@ fn times(text: &str) -> Result<usize, String> {
 }
 
 impl StreamFlags {
-    /// Parameters that choose the device.
-    pub fn params(&self, machine: &Machine) -> Params {
-        let flags = DeviceFlags {
-            device: Devices::Each(vec![self.device.clone()]),
-            precision: PrecisionChoice(None),
-            threads: None,
-            device_memory: None,
-            binding_limit: None,
-        };
-        flags.params(machine, Vec::new())
-    }
-
     /// What is to be measured.
     pub fn request(&self) -> Request {
         Request {

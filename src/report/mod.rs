@@ -4,6 +4,7 @@ mod chart;
 pub mod compare;
 pub mod devices;
 mod document;
+pub mod explain;
 pub mod file;
 pub mod html;
 pub mod json;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use super::number::{bytes, g, percent};
 use super::saved::{self, Kind, SavedError};
 use crate::Results;
+use crate::params::DeviceChoice;
 use crate::results::RankDetail;
 
 /// A run, with the name that tells it from others. What was no finite number is NaN.
@@ -107,6 +108,8 @@ pub struct Memory {
     pub host: u64,
     /// On the devices.
     pub device: u64,
+    /// What the optimise phase added: on a CPU, what the timed sets work on.
+    pub optimise: u64,
     /// Share of the devices' memory.
     pub fill: Option<f64>,
 }
@@ -243,6 +246,14 @@ impl Run {
             name: name.into_owned(),
             ..run
         })
+    }
+
+    /// The flag that finds its device again.
+    pub fn device_choice(&self) -> DeviceChoice {
+        match self.device.kind.as_str() {
+            "cpu" => DeviceChoice::Cpu,
+            _ => DeviceChoice::Name(self.device.name.clone()),
+        }
     }
 
     /// What may be said of the rating.

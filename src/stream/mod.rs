@@ -12,13 +12,11 @@ mod kernels;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Device;
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
-use crate::params::Params;
-use crate::results::DeviceKind;
+use crate::params::DeviceChoice;
 use crate::topology::Topology;
-use crate::{Error, Precision, Results};
+use crate::{Error, Precision, report};
 
 pub use bind::{Bind, PLANS, Plan};
 pub use check::Check;
@@ -50,14 +48,17 @@ pub struct Request {
 }
 
 impl Request {
-    /// A short measurement of the device and with the threads of a run that has just ended.
-    pub fn beside(results: &Results, machine: &Machine) -> Self {
-        let threads = usize::try_from(results.threads).unwrap_or(usize::MAX);
+    /// A short measurement of the device and with the threads of a run that has just ended. On a
+    /// CPU it covers as many bytes as the run works on, if caches could hold them.
+    pub fn beside(run: &report::run::Run, machine: &Machine) -> Self {
+        let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
+        let arrays = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX) / 3;
+        let on_gpu = run.device.kind == "gpu";
         Self {
-            elements: None,
-            times: 5,
+            elements: (!on_gpu).then(|| (arrays / 8).min(beyond_caches(&Topology::here(), 8))),
+            times: 10,
             // Not every GPU computes in double precision.
-            single: results.device.kind == DeviceKind::Gpu && results.precision != Precision::F64,
+            single: on_gpu && run.precision != Precision::F64.name(),
             threads: Some(threads.min(machine.threads)),
             bind: Bind::Compact,
         }
@@ -225,12 +226,14 @@ impl Streams {
     /// Bytes per second that memory gives to kernels that mostly read, as HPCG's do: the most of
     /// Read, Dot and Triad in any run.
     pub fn bandwidth(&self) -> Option<f64> {
-        let kernels = ["Read", "Dot", "Triad"];
-        let rates = self
-            .runs
-            .iter()
-            .flat_map(|run| kernels.map(|kernel| run.rate(kernel)));
-        rates.flatten().max_by(f64::total_cmp)
+        let rates = ["Read", "Dot", "Triad"].map(|kernel| self.rate(kernel));
+        rates.into_iter().flatten().max_by(f64::total_cmp)
+    }
+
+    /// Bytes per second at best of a kernel in any run.
+    pub fn rate(&self, kernel: &str) -> Option<f64> {
+        let rates = self.runs.iter().filter_map(|run| run.rate(kernel));
+        rates.max_by(f64::total_cmp)
     }
 
     /// The run with the best Triad.
@@ -242,15 +245,19 @@ impl Streams {
     }
 }
 
-/// Measures the memory of the device that the parameters choose.
+/// Measures the memory of a device.
 ///
 /// # Errors
 /// If there is no such device, binding or memory, or the device fails.
-pub fn run(params: &Params, request: &Request) -> Result<Streams, Error> {
-    // What cannot be bound is found out before anything is measured.
-    match Device::open(params, 0)? {
-        Device::Gpu(device) => on_gpu(&device, request),
-        Device::Cpu { .. } => on_cpu(request),
+pub fn run(device: &DeviceChoice, request: &Request) -> Result<Streams, Error> {
+    // Looking for adapters loads drivers: not where nobody wants one.
+    let adapters = match device {
+        DeviceChoice::Cpu => Vec::new(),
+        _ => gpu::adapters(),
+    };
+    match gpu::choose(&adapters, device, 0)? {
+        Some(adapter) => on_gpu(&adapter.open(None)?, request),
+        None => on_cpu(request),
     }
 }
 
@@ -301,8 +308,7 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
     let (bindings, skipped) = bindings(&topology, request)?;
     let (precision, element_bytes) = width(request);
     let line = 64 / element_bytes;
-    let cache = topology.last_level_cache.unwrap_or(ASSUMED_CACHE);
-    let default = usize::try_from(CACHES * cache).unwrap_or(usize::MAX) / element_bytes;
+    let default = beyond_caches(&topology, element_bytes);
     // Whole cache lines, and at least one for each thread.
     let threads = bindings.iter().map(|(_, cpus)| cpus.len()).max();
     let lines = request
@@ -340,6 +346,12 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
         runs: runs.collect::<Result<_, Error>>()?,
         skipped,
     })
+}
+
+/// Elements of an array that no cache holds.
+fn beyond_caches(topology: &Topology, element_bytes: usize) -> usize {
+    let cache = topology.last_level_cache.unwrap_or(ASSUMED_CACHE);
+    usize::try_from(CACHES * cache).unwrap_or(usize::MAX) / element_bytes
 }
 
 /// Bindings by name, each with the CPUs of its threads.
