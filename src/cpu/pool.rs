@@ -50,7 +50,9 @@ struct Shared {
 }
 
 impl Pool {
-    /// A team of `count` threads; `count - 1` are started.
+    /// A team of `count` threads; `count - 1` are started. A team that fills the CPUs of this process
+    /// stays where it is: each of the started threads is pinned to a CPU of its own, which leaves
+    /// one to the caller, who stays free since others inherit what it may use.
     pub(crate) fn new(count: usize) -> Self {
         assert!(count > 0, "a team has at least one member");
         let shared = Arc::new(Shared {
@@ -64,10 +66,16 @@ impl Pool {
             quit: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
         });
+        let cpus = core_affinity::get_core_ids().unwrap_or_default();
         let workers = (1..count)
             .map(|index| {
                 let shared = Arc::clone(&shared);
-                thread::spawn(move || shared.work(index))
+                let cpu = cpus.get(index).copied().filter(|_| cpus.len() == count);
+                thread::spawn(move || {
+                    // Where pinning is refused, threads wander as they would without it.
+                    cpu.map(core_affinity::set_for_current);
+                    shared.work(index)
+                })
             })
             .collect();
         Self { shared, workers }
@@ -313,6 +321,19 @@ mod tests {
                 member.barrier();
             }
         });
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_team_that_fills_the_cpus_is_pinned() {
+        let cpus = || core_affinity::get_core_ids().unwrap().len();
+        let all = cpus();
+        Pool::new(all).run(|member| {
+            let may_use = cpus();
+            assert_eq!(may_use, if member.index == 0 { all } else { 1 });
+        });
+        Pool::new(all + 1).run(|_| assert_eq!(cpus(), all));
+        assert_eq!(cpus(), all);
     }
 
     #[test]
