@@ -86,7 +86,7 @@ pub struct DeviceFlags {
     #[arg(long, value_name = "PRECISION", default_value = "auto")]
     precision: PrecisionChoice,
     /// Threads of each rank [default: the cores this process may use]
-    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<usize>,
     /// The device's memory, where its driver does not tell it right
     #[arg(long, value_name = "GIB", value_parser = positive_real, allow_negative_numbers = true)]
@@ -243,7 +243,7 @@ fn whole(text: &str) -> Result<usize, String> {
         Err(_) if text.parse::<i128>().is_ok_and(|number| number > 0) => {
             Err(format!("use at most {}", u32::MAX))
         }
-        Err(_) => Err("use a whole number that is not negative".into()),
+        Err(_) => Err("use a whole number such as 0, 16 or 1800".into()),
     }
 }
 
@@ -253,6 +253,14 @@ fn positive(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|&number| number > 0)
         .ok_or_else(|| format!("use a whole number from 1 to {}", u32::MAX))
+}
+
+/// The most threads that a rank may have; more than any machine has cores.
+const MOST_THREADS: usize = 4096;
+
+fn threads(text: &str) -> Result<usize, String> {
+    let number = positive(text).ok().filter(|&number| number <= MOST_THREADS);
+    number.ok_or_else(|| format!("use a whole number from 1 to {MOST_THREADS}"))
 }
 
 fn positive_real(text: &str) -> Result<f64, String> {

@@ -160,6 +160,15 @@ impl Device {
         }
     }
 
+    /// Bytes a second through its memory, by a short measurement: reads on the host, a copy on a GPU.
+    /// `None` if there is no room to measure.
+    pub fn bandwidth(&self) -> Option<f64> {
+        match self {
+            Self::Cpu { threads, .. } => Some(cpu::read_bandwidth(*threads)),
+            Self::Gpu { device, .. } => device.copy_bandwidth().ok(),
+        }
+    }
+
     /// Bytes of its memory: what the user says, else what the system or the driver says.
     pub fn capacity(&self, params: &Params) -> Option<u64> {
         params.device_memory.or_else(|| match self {

@@ -2,17 +2,14 @@
 //!
 //! An iteration takes as long as its bytes need through memory: bytes / bandwidth.
 
-use std::hint::black_box;
-use std::time::Instant;
-
 use cubie_host::{Grid, Ranks};
-use rayon::prelude::*;
 
+use crate::cpu;
 use crate::device::Device;
 use crate::fit::Room;
 use crate::machine::Machine;
 use crate::model::{Counts, Need, level_sizes};
-use crate::params::Sizes;
+use crate::params::{DeviceChoice, Sizes};
 use crate::results::DeviceKind;
 use crate::{Error, Params, Precision, results};
 
@@ -45,6 +42,8 @@ pub struct Plan {
     pub device: results::Device,
     /// The precision.
     pub precision: Precision,
+    /// The flags that chose them, each after a blank.
+    pub device_flags: String,
     /// The ranks and their boxes.
     pub grid: Grid,
     /// Rows of the global problem.
@@ -107,10 +106,13 @@ impl Plan {
         let middle = [0, 1, 2].map(|a| np[a] / 2);
         let geometry = grid.geometry((middle[2] * np[1] + middle[1]) * np[0] + middle[0])?;
 
-        let one_thread = measure(1);
+        let one_thread = cpu::read_bandwidth(1) / 1e9;
         let (bandwidth, bandwidth_is) = match (bandwidth, room.kind) {
             (Some(given), _) => (given, BandwidthIs::Given),
-            (None, DeviceKind::Cpu) => (measure(params.threads), BandwidthIs::Measured),
+            (None, DeviceKind::Cpu) => (
+                cpu::read_bandwidth(params.threads) / 1e9,
+                BandwidthIs::Measured,
+            ),
             (None, DeviceKind::Gpu) => (ASSUMED_GPU_BANDWIDTH, BandwidthIs::Assumed),
         };
         let counts = Counts::new(&level_sizes(&geometry), 1, 1);
@@ -125,6 +127,7 @@ impl Plan {
         Ok(Self {
             device: device.describe(),
             precision,
+            device_flags: device_flags(params),
             rows: geometry.global_rows(),
             nnz: geometry.global_nnz(),
             need: room.need(&geometry),
@@ -146,31 +149,14 @@ impl Plan {
     }
 }
 
-/// GB/s that so many threads read from memory: the best of three sums over 256 MiB.
-fn measure(threads: usize) -> f64 {
-    const LEN: usize = 32 << 20;
-    const BLOCK: usize = 1 << 16;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let values = vec![1.0f64; LEN];
-    let sum = || -> f64 {
-        let block = |block: &[f64]| {
-            let lanes = block.chunks_exact(8).fold([0.0; 8], |mut sums, chunk| {
-                sums.iter_mut().zip(chunk).for_each(|(sum, v)| *sum += v);
-                sums
-            });
-            lanes.iter().sum::<f64>()
-        };
-        values.par_chunks(BLOCK).map(block).sum()
-    };
-    let timed_sum = || {
-        let start = Instant::now();
-        // Without threads of its own the sum runs on those that rayon has.
-        match &pool {
-            Ok(pool) => black_box(pool.install(sum)),
-            Err(_) => black_box(sum()),
-        };
-        start.elapsed().as_secs_f64()
-    };
-    let best = (0..3).map(|_| timed_sum()).fold(f64::INFINITY, f64::min);
-    (LEN * size_of::<f64>()) as f64 / best / 1e9
+/// The device and the precision as flags, where they are not left to the program.
+fn device_flags(params: &Params) -> String {
+    let mut flags = String::new();
+    if params.device != DeviceChoice::Auto {
+        flags += &format!(" --device '{}'", params.device);
+    }
+    if let Some(precision) = params.precision {
+        flags += &format!(" --precision {precision}");
+    }
+    flags
 }

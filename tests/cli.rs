@@ -63,7 +63,8 @@ fn values_that_are_no_sizes() {
     refused("--nx -16", &["'-16'", "--nx"]);
     refused("16 16 sixteen", &["'sixteen'", "whole number"]);
     refused("16 16 -16", &["'-16'", "whole number"]);
-    refused("--nx 16 --rt -1", &["--rt", "not negative"]);
+    refused("--nx 16 --threads 100000", &["--threads", "4096"]);
+    refused("--nx 16 --rt -1", &["--rt", "whole number"]);
     refused("--nx 16 --threads 0", &["--threads", "from 1"]);
     refused("--fill 0", &["--fill", "0.25"]);
     refused("--fill 1.5", &["--fill", "0.25"]);
@@ -250,7 +251,7 @@ fn a_plan_starts_nothing_and_its_command_would_fit() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let plan = String::from_utf8(output.stdout).unwrap();
     assert!(
-        plan.contains("cubie hpcg --nx 32 --ny 32 --nz 40"),
+        plan.contains("cubie hpcg --device 'cpu' --nx 32 --ny 32 --nz 40"),
         "{plan}"
     );
     assert!(plan.contains("100.0 GB/s, as given"), "{plan}");

@@ -114,6 +114,7 @@ fn example() -> Results {
             }),
         },
         moved: per_op([4.75e9, 7.1e9, 31e9, 150e9]),
+        bandwidth: Some(40e9),
         halo: None,
         ranks_detail: Vec::new(),
         phases: [("set-up", 0.061_614_6), ("timed sets", 18.7011)]

@@ -51,6 +51,9 @@ pub fn run(
         .map_err(Error::Problem)?;
     let reference = reference::run(params, ranks, &problem, &mut phases)?;
 
+    let bandwidth = phases.run("bandwidth", 0, |_| device.bandwidth());
+    let bandwidth = ranks.sum_of(bandwidth.unwrap_or(f64::NAN));
+
     let optimise = Instant::now();
     let orderings = phases.run("ordering", 0, |_| Orderings::new(&params.order, &problem));
     let levels = orderings.view(&problem.levels);
@@ -108,6 +111,7 @@ pub fn run(
             allreduce: allreduce(ranks, outcome.traffic.reductions),
         },
         moved: over_ranks(&outcome.work.bytes, |bytes| ranks.sum(bytes)),
+        bandwidth: Some(bandwidth).filter(|bandwidth| !bandwidth.is_nan()),
         halo,
         ranks_detail: gather_details(ranks, &detail),
         phases: phases.into_done(),

@@ -2,6 +2,7 @@
 //!
 //! Results do not depend on the number of threads.
 
+mod bandwidth;
 mod dot;
 mod ell;
 pub(crate) mod pool;
@@ -30,6 +31,7 @@ use ell::Ell;
 use pool::Pool;
 use split::{Corrected, Portion, Split, Sums};
 
+pub use bandwidth::read_bandwidth;
 pub use simd::name as simd_name;
 
 /// The cores of this process, computing in `T`.

@@ -194,5 +194,11 @@ fn list(adapters: &[Adapter]) -> String {
         .iter()
         .map(|a| format!("{}: {} ({}, {})", a.index, a.name, a.kind.name(), a.backend))
         .collect();
-    format!("those that exist are {}", names.join("; "))
+    let only_software = adapters.iter().all(|a| a.kind == Kind::Software);
+    let advice = if only_software {
+        "; a software one is taken only by its number or name"
+    } else {
+        ""
+    };
+    format!("those that exist are {}{advice}", names.join("; "))
 }

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::saved::{self, Kind};
 use crate::meter::{Op, PerOp};
-use crate::results::{Layer, Results};
+use crate::results::{HaloCost, Layer, Results};
 
 /// The results as a JSON object.
 pub fn json(results: &Results) -> Value {
     let counts = results.counts();
     let rating = results.rating();
     let checks = &results.checks;
-    let value = json!({
+    let mut value = json!({
         "started": results.start(),
         "valid": results.is_valid(),
         "not_valid_because": results.not_valid_because(),
@@ -36,6 +36,7 @@ pub fn json(results: &Results) -> Value {
             "driver": results.device.driver,
             "backend": results.device.backend,
         },
+        "hybrid": results.hybrid,
         "ranks": results.ranks,
         "threads": results.threads,
         "grid": results.grid,
@@ -102,25 +103,37 @@ pub fn json(results: &Results) -> Value {
         "flops": with_ops(counts.flops, json!({ "total": counts.flops.sum() })),
         "gbytes_moved": results.gbytes_moved(),
         "moved": with_ops(results.moved, json!({ "total": results.moved.sum() })),
-        "halo": results.halo.as_ref().map(|halo| json!({
-            "transport": halo.transport,
-            "exchanges": halo.exchanges,
-            "bytes": halo.bytes,
-            "seconds": halo.seconds,
-        })),
-        "ranks_detail": results.ranks_detail,
-        "balance": results.balance(),
         "solution_error": {
             "max": results.solution_error.max,
             "norm2": results.solution_error.norm2,
         },
     });
+    value["bandwidth"] = json!(results.bandwidth);
+    value["passes"] = passes(results);
+    value["halo"] = json!(results.halo.as_ref().map(halo));
+    value["ranks_detail"] = json!(results.ranks_detail);
+    value["balance"] = json!(results.balance());
     saved::document(Kind::Hpcg, value)
 }
 
 /// The results as a JSON file.
 pub fn text(results: &Results) -> String {
     format!("{:#}\n", json(results))
+}
+
+fn passes(results: &Results) -> Value {
+    let passes = Op::ALL.map(|op| results.passes_of(op));
+    let total: f64 = passes.iter().sum();
+    with_ops(PerOp::new(passes), json!({ "total": total }))
+}
+
+fn halo(halo: &HaloCost) -> Value {
+    json!({
+        "transport": halo.transport,
+        "exchanges": halo.exchanges,
+        "bytes": halo.bytes,
+        "seconds": halo.seconds,
+    })
 }
 
 fn layer(layer: &Layer) -> Value {

@@ -32,13 +32,32 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// Writes the official report and the log into `dir`; returns the report's path.
+/// Writes the official report and the log into `dir`; returns the report's path. Where a run that
+/// began in the same second has left files of these names, `-2`, `-3` and so on is added.
 ///
 /// # Errors
 /// If a file cannot be written.
 pub fn write(results: &Results, dir: &Path) -> Result<PathBuf, Error> {
-    file::write(&dir.join(log::file_name(results)), &log::log(results))?;
-    let report = dir.join(text::file_name(results));
+    file::write(
+        &unused(dir.join(log::file_name(results))),
+        &log::log(results),
+    )?;
+    let report = unused(dir.join(text::file_name(results)));
     file::write(&report, &text::text(results))?;
     Ok(report)
+}
+
+/// `path`, or the first numbered variant of it that does not exist.
+fn unused(path: PathBuf) -> PathBuf {
+    let numbered = |n: u32| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        path.with_file_name(format!("{stem}-{n}.txt"))
+    };
+    match path.exists() {
+        false => path,
+        true => (2..)
+            .map(numbered)
+            .find(|path| !path.exists())
+            .expect("a free number"),
+    }
 }

@@ -57,6 +57,10 @@ fn kernels(doc: &mut Document, results: &Results) {
         moved.add(&format!("{name} (Gbytes)"), &(results.moved[op] / 1e9));
     }
     moved.add("Total (Gbytes)", &results.gbytes_moved());
+    let mut passes = doc.group("Passes over the Finest Matrix in an Iteration");
+    for (op, name) in names {
+        passes.add(name, &results.passes_of(op));
+    }
     let mut speed = doc.group("Real GB/s");
     speed.add(
         "Times of the operations are",
@@ -70,6 +74,9 @@ fn kernels(doc: &mut Document, results: &Results) {
         speed.add(name, &results.gbytes_per_second_of(op));
     }
     speed.add("Total", &(results.gbytes_moved() / results.times.total));
+    if let Some(bandwidth) = results.bandwidth {
+        speed.add("Memory bandwidth measured in this run", &(bandwidth / 1e9));
+    }
 }
 
 fn ranks(doc: &mut Document, results: &Results) {

@@ -56,9 +56,15 @@ pub fn text(plan: &Plan) -> String {
         duration(plan.before),
         duration(plan.timed)
     ));
+    if data * 4 < plan.capacity {
+        lines.push(
+            "note        an official run must fill a quarter: ask for a little more, such as --fill 0.3"
+                .into(),
+        );
+    }
     lines.push(format!(
-        "command     cubie hpcg --nx {nx} --ny {ny} --nz {nz} --rt {:.0}",
-        plan.timed
+        "command     cubie hpcg{} --nx {nx} --ny {ny} --nz {nz} --rt {:.0}",
+        plan.device_flags, plan.timed
     ));
     lines.join("\n") + "\n"
 }

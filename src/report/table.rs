@@ -177,15 +177,28 @@ fn checks(table: &mut Table, results: &Results) {
     table.row("residual", format_args!("{:.2e}", results.true_residual));
 }
 
+/// Passes below which an operation has been fused into others.
+const FUSED: f64 = 0.005;
+
 fn operations(table: &mut Table, results: &Results) {
     table.line("");
     table.line(format_args!(
-        "{:<12}{:>10}{:>12}{:>10}",
-        "", "seconds", "GFLOP/s", "GB/s"
+        "{:<12}{:>10}{:>12}{:>10}{:>10}{:>10}{:>12}",
+        "", "seconds", "GFLOP/s", "GB", "GB/s", "passes", "of memory"
     ));
-    let mut line = |name: &str, seconds: f64, gflops: f64, gbytes: f64| {
+    let mut line = |name: &str, seconds: f64, gflops: f64, gbytes: f64, passes: f64| {
+        let speed = gbytes / seconds;
+        let share = results
+            .bandwidth
+            .map_or("-".into(), |b| percent(1e9 * speed / b));
+        // What a fused operation leaves has no speed of its own.
+        let fused = passes < FUSED;
+        let or_fused = |text: String| if fused { "fused".into() } else { text };
         table.line(format_args!(
-            "{name:<12}{seconds:>10.3}{gflops:>12.3}{gbytes:>10.2}"
+            "{name:<12}{seconds:>10.3}{:>12}{gbytes:>10.2}{:>10}{passes:>10.2}{:>12}",
+            or_fused(format!("{gflops:.3}")),
+            or_fused(format!("{speed:.2}")),
+            or_fused(share),
         ));
     };
     let times = &results.times;
@@ -195,19 +208,29 @@ fn operations(table: &mut Table, results: &Results) {
         (Op::Spmv, "SpMV"),
         (Op::Mg, "MG"),
     ] {
+        let gbytes = results.moved[op] / 1e9;
         line(
             name,
             times.ops[op],
             results.gflops_of(op),
-            results.gbytes_per_second_of(op),
+            gbytes,
+            results.passes_of(op),
         );
     }
+    let passes = Op::ALL.iter().map(|&op| results.passes_of(op)).sum();
     line(
         "total",
         times.total,
         results.rating().raw,
-        results.gbytes_moved() / times.total,
+        results.gbytes_moved(),
+        passes,
     );
+    if let Some(bandwidth) = results.bandwidth {
+        table.line(format_args!(
+            "a pass is 324 bytes a row in an iteration; memory gave {:.1} GB/s",
+            bandwidth / 1e9
+        ));
+    }
     if times.estimated {
         table.line("(shared out by bytes: this device has no timestamps)");
     }

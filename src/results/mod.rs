@@ -64,6 +64,9 @@ pub struct Results {
     pub times: Times,
     /// Bytes that the kernels as written moved in the timed sets.
     pub moved: PerOp,
+    /// Bytes a second through the devices' memory, all ranks together, measured in this run; `None`
+    /// if there was no room to measure.
+    pub bandwidth: Option<f64>,
     /// What the exchange of halos cost; `None` if there is one rank.
     pub halo: Option<HaloCost>,
     /// Each rank's share of the work.
@@ -390,6 +393,13 @@ impl Results {
     /// GB/s that one operation really moved.
     pub fn gbytes_per_second_of(&self, op: Op) -> f64 {
         self.moved[op] / self.times.ops[op] / 1e9
+    }
+
+    /// Bytes that one operation moved in an iteration, as passes over the finest matrix of 324
+    /// bytes a row (27 values of 8 bytes and columns of 4); vectors are included.
+    pub fn passes_of(&self, op: Op) -> f64 {
+        let iterations = self.sets.count * self.optimised.iterations_per_set;
+        self.moved[op] / (324.0 * self.levels[0].rows as f64 * iterations as f64)
     }
 
     /// Whether one set was to be timed, however short (`--rt 0`).
