@@ -283,6 +283,10 @@ fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
             }
         }
     };
+    anyhow::ensure!(
+        !run.hybrid,
+        "a run on several devices cannot be explained by the memory of one; explain a run on one of them"
+    );
     let rates = match (flags.bandwidth, saved) {
         (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
         (None, Some(streams)) => Rates::new(&streams, run.device.kind == "cpu")?,

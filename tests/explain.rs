@@ -22,7 +22,7 @@ fn saved() -> tempfile::TempDir {
     let snapshot = include_str!("snapshots/report__json.snap");
     let start = snapshot.find("\n{").expect("an object after the head");
     fs::write(dir.path().join("run.json"), &snapshot[start..]).unwrap();
-    let rows = [("Dot", 20_000_000_000u64), ("Triad", 30_000_000_000)].map(
+    let rows = [("Dot", 20_000_000_000_u64), ("Triad", 30_000_000_000)].map(
         |(name, bytes)| json!({ "name": name, "bytes": bytes, "avg": 1.0, "min": 1.0, "max": 1.0 }),
     );
     let stream = json!({ "schema": "cubie stream 1", "skipped": [], "runs": [{
@@ -149,6 +149,10 @@ fn what_makes_no_sense_is_refused() {
     );
     refused("stream.json", "cubie stream 1");
     refused("run.json --stream run.json", "cubie hpcg 1");
+    let run = fs::read_to_string(dir.path().join("run.json")).unwrap();
+    let together = run.replace("\"hybrid\": false", "\"hybrid\": true");
+    fs::write(dir.path().join("together.json"), together).unwrap();
+    refused("together.json", "several devices");
     refused("run.json --json missing/e.json", "another path");
     let stream = fs::read_to_string(dir.path().join("stream.json")).unwrap();
     fs::write(

@@ -112,13 +112,14 @@ fn pages_are_whole_and_need_no_network() {
     }
     let all = page("one.json two.json broken.json");
     assert!(all.contains("3 runs side by side") && all.contains("NOT VALID"));
+    assert!(all.contains("mpirun -n 2 cubie hpcg --nx 64"));
     assert!(all.contains("Halos by isend: 350 exchanges a rank"));
 }
 
 #[test]
 fn with_stream_figures_the_page_tells_the_bound() {
     let dir = runs();
-    let rows = [("Read", 8_000_000_000u64), ("Triad", 24_000_000_000)].map(
+    let rows = [("Read", 8_000_000_000_u64), ("Triad", 24_000_000_000)].map(
         |(name, bytes)| json!({ "name": name, "bytes": bytes, "avg": 1.0, "min": 1.0, "max": 1.0 }),
     );
     let stream = json!({ "schema": "cubie stream 1", "skipped": [], "runs": [{
@@ -165,5 +166,41 @@ fn files_of_no_use_are_refused() {
         String::from_utf8(missing.stderr)
             .unwrap()
             .contains("cannot read 'no.json'")
+    );
+}
+
+#[test]
+fn the_command_repeats_the_run() {
+    let dir = runs();
+    let mut run: Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("two.json")).unwrap()).unwrap();
+    let mut command = |change: &dyn Fn(&mut Value)| {
+        change(&mut run);
+        fs::write(dir.path().join("r.json"), run.to_string()).unwrap();
+        assert!(
+            report(dir.path(), "r.json --html page.html")
+                .status
+                .success()
+        );
+        let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+        let (_, rest) = page.split_once("<code>").unwrap();
+        rest.split_once("</code>").unwrap().0.to_owned()
+    };
+    let unequal = command(&|run| {
+        run["layers"] = json!([{ "lower_ipz": 0, "upper_ipz": 1, "nz": 16 }, { "lower_ipz": 2, "upper_ipz": 2, "nz": 24 }]);
+    });
+    assert!(unequal.contains("--pz 2 --zl 16 --zu 24"), "{unequal}");
+    let together = command(&|run| {
+        run["hybrid"] = json!(true);
+        run["ranks_detail"][0]["device"] = json!("Some GPU (driver 1, 2)");
+        run["ranks_detail"][1]["kind"] = json!("cpu");
+    });
+    assert!(
+        together.starts_with("cubie hpcg --nx 64 --ny 32 --nz 32 --rt 60"),
+        "{together}"
+    );
+    assert!(
+        together.contains("--device 'Some GPU (driver 1+cpu' --split 32:32"),
+        "{together}"
     );
 }

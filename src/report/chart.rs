@@ -221,7 +221,7 @@ impl Plot {
 pub(super) fn bars(title: &str, parts: &[&str], rows: &[(String, Vec<f64>, String)]) -> String {
     const ROW: f64 = 30.0;
     const NAMES: f64 = 150.0;
-    const TEXTS: f64 = 160.0;
+    const TEXTS: f64 = 200.0;
     let sum = |values: &[f64]| values.iter().filter(|v| v.is_finite()).sum::<f64>();
     let most = rows
         .iter()

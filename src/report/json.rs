@@ -36,6 +36,7 @@ pub fn json(results: &Results) -> Value {
             "driver": results.device.driver,
             "backend": results.device.backend,
         },
+        "hybrid": results.hybrid,
         "ranks": results.ranks,
         "threads": results.threads,
         "grid": results.grid,

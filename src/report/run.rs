@@ -43,6 +43,8 @@ pub struct Run {
     pub format: String,
     /// The device.
     pub device: Device,
+    /// Whether devices shared one box.
+    pub hybrid: bool,
     /// Ranks.
     pub ranks: u64,
     /// Threads of each.
@@ -53,6 +55,8 @@ pub struct Run {
     pub local: [u64; 3],
     /// Points of the global grid.
     pub global: [u64; 3],
+    /// Layers of ranks with the same `nz`, from the bottom up.
+    pub layers: Vec<Layer>,
     /// The levels, finest first.
     pub levels: Vec<Level>,
     /// Memory.
@@ -90,6 +94,15 @@ pub struct Device {
     pub driver: String,
     /// What it was reached through.
     pub backend: String,
+}
+
+/// Ranks in z up to `upper_ipz` have boxes of this height.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Layer {
+    /// The last of them.
+    pub upper_ipz: u64,
+    /// Points in z.
+    pub nz: u64,
 }
 
 /// A level of the global problem.
@@ -252,7 +265,7 @@ impl Run {
     pub fn device_choice(&self) -> DeviceChoice {
         match self.device.kind.as_str() {
             "cpu" => DeviceChoice::Cpu,
-            _ => DeviceChoice::Name(self.device.name.clone()),
+            kind => DeviceChoice::Name(flag(kind, &self.device.name).into()),
         }
     }
 
@@ -277,18 +290,45 @@ impl Run {
 
     /// The command that repeats it.
     pub fn command(&self) -> String {
-        let [nx, ny, nz] = self.local;
-        let mpirun = match self.ranks {
-            1 => String::new(),
-            ranks => format!("mpirun -n {ranks} "),
+        let (mpirun, [nx, ny, nz], device) = if self.hybrid {
+            let devices: Vec<_> = self
+                .ranks_detail
+                .iter()
+                .map(|rank| flag(&rank.kind, &rank.device))
+                .collect();
+            let shares: Vec<_> = self
+                .ranks_detail
+                .iter()
+                .map(|rank| rank.local[2].to_string())
+                .collect();
+            let device = format!("'{}' --split {}", devices.join("+"), shares.join(":"));
+            (String::new(), self.global, device)
+        } else {
+            let mpirun = if self.ranks > 1 {
+                format!("mpirun -n {} ", self.ranks)
+            } else {
+                String::new()
+            };
+            (
+                mpirun,
+                self.local,
+                format!("'{}'", flag(&self.device.kind, &self.device.name)),
+            )
         };
-        let device = match self.device.kind.as_str() {
-            "cpu" => format!("cpu --threads {}", self.threads),
-            _ => format!("'{}'", self.device.name),
+        let layers = match self.layers[..] {
+            [lower, upper] if !self.hybrid => {
+                format!(
+                    " --pz {} --zl {} --zu {}",
+                    lower.upper_ipz + 1,
+                    lower.nz,
+                    upper.nz
+                )
+            }
+            _ => String::new(),
         };
         format!(
-            "{mpirun}cubie hpcg --nx {nx} --ny {ny} --nz {nz} --rt {} --device {device} --precision {} --order {} --format {}",
-            self.times.seconds_asked, self.precision, self.order, self.format
+            "{mpirun}cubie hpcg --nx {nx} --ny {ny} --nz {nz}{layers} --rt {} --device {device} --threads {} --precision {} --order {} --format {}",
+            self.times.seconds_asked, self.threads, self.precision, self.order, self.format
         )
     }
 
@@ -330,6 +370,14 @@ impl Run {
         let share = halo.map(|halo| percent(halo.seconds / self.times.total));
         facts.push(("halo", share.unwrap_or_else(|| "none".into())));
         facts
+    }
+}
+
+/// A device as `--device` takes it: a part of a name will do, and commas and + mean more devices.
+fn flag<'a>(kind: &str, name: &'a str) -> &'a str {
+    match kind {
+        "cpu" => "cpu",
+        _ => name.split([',', '+']).next().unwrap_or(name).trim(),
     }
 }
 
