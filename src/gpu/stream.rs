@@ -10,8 +10,6 @@ use crate::real::Real;
 use crate::stream::check::{Expected, INITIAL};
 use crate::stream::{Kernel, Measured, SCALAR};
 
-/// Threads of a workgroup; every device has so many.
-const WORKGROUP: u32 = 256;
 /// Workgroups of a sum; each leaves a partial sum.
 const PARTIALS: u32 = 1024;
 /// Workgroups that one dimension of a dispatch holds.
@@ -47,8 +45,8 @@ pub(crate) fn measure<T: Real>(
     for ((error, array), expected) in errors.iter_mut().zip(&stream.arrays).zip(expected.values) {
         *error = stream.average_error::<T>(array, expected.to_f64())?;
     }
-    let threads = PARTIALS as usize * WORKGROUP as usize;
-    let terms = n.div_ceil(threads) + WORKGROUP as usize;
+    let workgroup = device.adapter().workgroup as usize;
+    let terms = n.div_ceil(PARTIALS as usize * workgroup) + workgroup;
     let rows = Kernel::PLAIN.iter().zip(&seconds);
     Ok(Measured {
         rows: rows
@@ -108,7 +106,8 @@ impl<'a> Stream<'a> {
         bytes.extend(f32::from_f64(SCALAR).to_ne_bytes());
         device.write(&params, &bytes);
 
-        let (layout, pipelines) = device.checked(|raw| compile(raw, arithmetic))?;
+        let (layout, pipelines) =
+            device.checked(|raw| compile(raw, arithmetic, device.adapter().workgroup))?;
         let buffers = [&arrays[0], &arrays[1], &arrays[2], &partial, &params];
         let entries: Vec<_> = (0..)
             .zip(buffers)
@@ -141,7 +140,8 @@ impl<'a> Stream<'a> {
 
     /// Runs a kernel; returns its seconds.
     fn run(&self, index: usize, kernel: Kernel) -> Result<f64, GpuError> {
-        let groups = u32::try_from(self.n.div_ceil(WORKGROUP as usize)).expect("fits a buffer");
+        let workgroup = self.device.adapter().workgroup as usize;
+        let groups = u32::try_from(self.n.div_ceil(workgroup)).expect("fits a buffer");
         let (x, y) = match kernel {
             Kernel::Dot | Kernel::Read => (PARTIALS, 1),
             _ => (groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS)),
@@ -238,6 +238,7 @@ pub fn source(arithmetic: Arithmetic) -> String {
 fn compile(
     device: &wgpu::Device,
     arithmetic: Arithmetic,
+    workgroup: u32,
 ) -> (wgpu::BindGroupLayout, Vec<wgpu::ComputePipeline>) {
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("stream"),
@@ -273,7 +274,7 @@ fn compile(
         bind_group_layouts: &[Some(&layout)],
         immediate_size: 0,
     });
-    let constants = [("WORKGROUP", f64::from(WORKGROUP))];
+    let constants = [("WORKGROUP", f64::from(workgroup))];
     let pipeline = |&kernel: &Kernel| {
         device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(entry_point(kernel)),
