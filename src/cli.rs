@@ -152,6 +152,9 @@ pub struct HpcgFlags {
     /// Shares of the devices joined with +, such as 3:1 [default: by a short trial]
     #[arg(long, value_name = "A:B")]
     split: Option<Weights>,
+    /// After devices joined with +, rate the first of them alone on the same box too
+    #[arg(long)]
+    compare: bool,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -371,6 +374,14 @@ impl HpcgFlags {
             transport: self.halo,
             reduce: self.reduce,
         }
+    }
+
+    /// The same run on the first of the devices that share the box, if `--compare` asks for it.
+    pub fn alone(&self) -> Option<Self> {
+        let mut alone = self.clone();
+        alone.device.device = Devices::Each(vec![self.device_of(0).clone()]);
+        alone.split = None;
+        (self.compare && self.device.device.here() > 1).then_some(alone)
     }
 
     /// The device of a local rank.

@@ -23,6 +23,7 @@ use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
 use cubie::report::run::Run;
 use cubie::report::saved::{self, Kind};
+use cubie::results::Alone;
 use cubie::stream::{Request, Streams};
 use cubie::validate::kernels::check_kernels;
 use cubie::{Params, Progress, Results, benchmark, gpu, hybrid, report};
@@ -53,14 +54,17 @@ fn main() -> ExitCode {
 
 fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     let stop = stop_on_interrupt()?;
-    let ended = launch(
-        &flags.launch(),
-        |ranks| hpcg_on(ranks, flags, &stop),
-        |error| eprintln!("error: {error}"),
-    )?;
-    let Some(Ended { results, first }) = ended else {
+    let Some(Ended { mut results, first }) = rate(flags, &stop)? else {
         return Ok(ExitCode::from(COULD_NOT_RUN));
     };
+    if let Some(alone) = flags.alone()
+        && let Some(ended) = rate(&alone, &stop)?
+    {
+        results.alone = Some(Alone {
+            device: ended.results.device.name.clone(),
+            gflops: ended.results.rating().official,
+        });
+    }
     if first {
         deliver(&results, flags.outputs())?;
         if let Some(path) = &flags.outputs().html {
@@ -75,6 +79,15 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::from(FAILED)
     })
+}
+
+/// Runs the benchmark on the ranks that this process is; nothing if an error has been told.
+fn rate(flags: &HpcgFlags, stop: &AtomicBool) -> anyhow::Result<Option<Ended>> {
+    Ok(launch(
+        &flags.launch(),
+        |ranks| hpcg_on(ranks, flags, stop),
+        |error| eprintln!("error: {error}"),
+    )?)
 }
 
 /// A rank that has ended well.

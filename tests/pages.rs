@@ -34,7 +34,7 @@ fn runs() -> tempfile::TempDir {
         json!({ "transport": "isend", "exchanges": 350, "bytes": 1_000_000, "seconds": 0.5 });
     let rank = |rank: u64| {
         json!({ "rank": rank, "device": "Some <GPU>", "kind": "gpu", "local": [32, 32, 32], "share": 0.5,
-            "dot": 1.0, "waxpby": 0.5, "spmv": 2.0, "mg": 10.0, "halo": 0.5, "allreduce": 0.1 })
+            "dot": 1.0, "waxpby": 0.5, "spmv": 2.0, "mg": 10.0, "busy": 8.0, "halo": 0.5, "allreduce": 0.1 })
     };
     ranks["ranks_detail"] = json!([rank(0), rank(1)]);
     write("two.json", &ranks);

@@ -114,6 +114,7 @@ fn example() -> Results {
             }),
         },
         moved: per_op([4.75e9, 7.1e9, 31e9, 150e9]),
+        alone: None,
         bandwidth: Some(40e9),
         halo: None,
         ranks_detail: Vec::new(),

@@ -111,6 +111,7 @@ pub fn run(
             allreduce: allreduce(ranks, outcome.traffic.reductions),
         },
         moved: over_ranks(&outcome.work.bytes, |bytes| ranks.sum(bytes)),
+        alone: None,
         bandwidth: Some(bandwidth).filter(|bandwidth| !bandwidth.is_nan()),
         halo,
         ranks_detail: gather_details(ranks, &detail),
@@ -165,18 +166,25 @@ fn halo(ranks: &Ranks, outcome: &Outcome) -> Option<HaloCost> {
 fn rank_detail(device: &Device, problem: &Problem, outcome: &Outcome) -> RankDetail {
     let described = device.describe();
     let geometry = &problem.levels[0].geometry;
+    let (seconds, traffic) = (&outcome.work.seconds, &outcome.traffic);
+    // The host's clock runs on while a rank waits for others; a GPU times its kernels alone.
+    let waiting = match device {
+        Device::Cpu { .. } => traffic.seconds + traffic.reductions,
+        Device::Gpu { .. } => 0.0,
+    };
     RankDetail {
         rank: geometry.rank as u64,
         device: described.name,
         kind: described.kind.to_string(),
         local: geometry.n.map(|n| n as u64),
         share: geometry.nrow() as f64 / geometry.global_rows() as f64,
-        dot: outcome.work.seconds[Op::Dot],
-        waxpby: outcome.work.seconds[Op::Waxpby],
-        spmv: outcome.work.seconds[Op::Spmv],
-        mg: outcome.work.seconds[Op::Mg],
-        halo: outcome.traffic.seconds,
-        allreduce: outcome.traffic.reductions,
+        dot: seconds[Op::Dot],
+        waxpby: seconds[Op::Waxpby],
+        spmv: seconds[Op::Spmv],
+        mg: seconds[Op::Mg],
+        busy: (seconds.sum() - waiting).max(0.0),
+        halo: traffic.seconds,
+        allreduce: traffic.reductions,
     }
 }
 

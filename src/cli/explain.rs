@@ -88,6 +88,7 @@ impl ExplainFlags {
             halo: Default::default(),
             reduce: Default::default(),
             split: None,
+            compare: false,
             outputs: Outputs {
                 output: PathBuf::from("."),
                 json: None,

@@ -372,10 +372,13 @@ fn ranks(run: &Run) -> String {
         .take(LISTED)
         .map(|rank| {
             let talking = rank.halo + rank.allreduce;
-            let busy = rank.dot + rank.waxpby + rank.spmv + rank.mg - talking;
-            let text = format!("{:.3} s, {} of rows", busy + talking, percent(rank.share));
+            let text = format!(
+                "{:.3} s, {} of rows",
+                rank.busy + talking,
+                percent(rank.share)
+            );
             let name = format!("{} ({})", rank.rank, rank.kind);
-            (name, vec![busy, rank.halo, rank.allreduce], text)
+            (name, vec![rank.busy, rank.halo, rank.allreduce], text)
         })
         .collect();
     let more = run.ranks_detail.len().saturating_sub(LISTED);

@@ -112,6 +112,12 @@ pub fn json(results: &Results) -> Value {
     value["passes"] = passes(results);
     value["halo"] = json!(results.halo.as_ref().map(halo));
     value["ranks_detail"] = json!(results.ranks_detail);
+    value["alone"] = json!(
+        results
+            .alone
+            .as_ref()
+            .map(|alone| json!({ "device": alone.device, "gflops": alone.gflops }))
+    );
     value["balance"] = json!(results.balance());
     saved::document(Kind::Hpcg, value)
 }

@@ -86,18 +86,18 @@ fn ranks(doc: &mut Document, results: &Results) {
         .add("Exchanges of each rank", &halo.exchanges)
         .add("Bytes sent by all ranks", &halo.bytes)
         .add("Time of the slowest rank (sec)", &halo.seconds);
+    if let Some(alone) = &results.alone {
+        doc.group("One Device Alone")
+            .add("Device", &*alone.device)
+            .add("GFLOP/s", &alone.gflops);
+    }
     let mut ranks = doc.group("Ranks");
     ranks.add("Balance", &results.balance());
     for rank in &results.ranks_detail {
         let [nx, ny, nz] = rank.local;
         let detail = format!(
             "{} ({}), {nx} x {ny} x {nz}, share {:.4}, busy {:.4} s, halo {:.4} s, sums {:.4} s",
-            rank.device,
-            rank.kind,
-            rank.share,
-            rank.busy(),
-            rank.halo,
-            rank.allreduce
+            rank.device, rank.kind, rank.share, rank.busy, rank.halo, rank.allreduce
         );
         ranks.add(&format!("Rank {}", rank.rank), &*detail);
     }

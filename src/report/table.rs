@@ -95,7 +95,7 @@ fn ranks(table: &mut Table, results: &Results) {
                 "{}: {nx} x {ny} x {nz}, {} of the rows, busy {:.3} s",
                 rank.device,
                 percent(rank.share),
-                rank.busy()
+                rank.busy
             ),
         );
     }
@@ -243,6 +243,17 @@ fn rating(table: &mut Table, results: &Results) {
         "rating",
         format_args!("{} GFLOP/s, {status}", g(results.rating().official)),
     );
+    if let Some(alone) = &results.alone {
+        let times = results.rating().official / alone.gflops;
+        table.row(
+            "alone",
+            format_args!(
+                "{} GFLOP/s on {}; together {times:.2} times that",
+                g(alone.gflops),
+                alone.device
+            ),
+        );
+    }
     for reason in results.not_official_because() {
         table.row("", format_args!("because {reason}"));
     }

@@ -64,6 +64,8 @@ pub struct Results {
     pub times: Times,
     /// Bytes that the kernels as written moved in the timed sets.
     pub moved: PerOp,
+    /// What the first of several devices that shared one box does alone, if that was asked for.
+    pub alone: Option<Alone>,
     /// Bytes a second through the devices' memory, all ranks together, measured in this run; `None`
     /// if there was no room to measure.
     pub bandwidth: Option<f64>,
@@ -271,6 +273,15 @@ pub struct Allreduce {
     pub avg: f64,
 }
 
+/// The rating of one device alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alone {
+    /// Its name.
+    pub device: String,
+    /// Its rating in GFLOP/s.
+    pub gflops: f64,
+}
+
 /// What the exchange of halos cost in the timed sets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HaloCost {
@@ -305,7 +316,9 @@ pub struct RankDetail {
     pub spmv: f64,
     /// Seconds in MG.
     pub mg: f64,
-    /// Seconds in exchanges of halos, which the operations above include.
+    /// Seconds of its own work: the operations above without waiting for other ranks.
+    pub busy: f64,
+    /// Seconds in exchanges of halos.
     pub halo: f64,
     /// Seconds in sums over the ranks.
     pub allreduce: f64,
@@ -320,18 +333,10 @@ pub struct Phase {
     pub seconds: f64,
 }
 
-impl RankDetail {
-    /// Seconds of its own work: all operations without the exchange of halos and the sums, in
-    /// which a rank waits for the others.
-    pub fn busy(&self) -> f64 {
-        self.dot + self.waxpby + self.spmv + self.mg - self.halo - self.allreduce
-    }
-}
-
 impl Results {
     /// The mean of the ranks' own work over the largest: 1 if all work equally long.
     pub fn balance(&self) -> f64 {
-        let busy = || self.ranks_detail.iter().map(RankDetail::busy);
+        let busy = || self.ranks_detail.iter().map(|rank| rank.busy);
         let most = busy().fold(0.0, f64::max);
         if most > 0.0 {
             busy().sum::<f64>() / most / self.ranks_detail.len() as f64

@@ -1,0 +1,63 @@
+//! One box on several devices of a process, through the program.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+fn run(args: &str) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let out = Command::new(env!("CARGO_BIN_EXE_cubie"))
+        .args(args.split_whitespace())
+        .args(["--rt", "0", "--quiet", "--json", "-"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(0), "{args}: {text}");
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+#[test]
+fn a_gpu_and_a_cpu_share_a_box_in_given_shares() {
+    for (split, heights) in [("1:1", [16, 16]), ("1:3", [8, 24])] {
+        let json = run(&format!(
+            "--nx 16 --ny 16 --nz 32 --device llvmpipe+cpu --split {split}"
+        ));
+        let kinds = ["gpu", "cpu"];
+        for rank in 0..2 {
+            let detail = &json["ranks_detail"][rank];
+            assert_eq!(detail["kind"], kinds[rank]);
+            assert_eq!(detail["local"][2], heights[rank]);
+        }
+        assert_eq!(json["global"][2], 32);
+        let reasons = json["not_official_because"].as_array().unwrap();
+        assert!(
+            reasons
+                .iter()
+                .any(|reason| reason.as_str().unwrap().contains("share one box"))
+        );
+        let balance = json["balance"].as_f64().unwrap();
+        assert!(balance > 0.0 && balance <= 1.0);
+    }
+}
+
+#[test]
+fn a_trial_finds_shares_and_one_device_is_rated_alone_when_asked() {
+    let json = run("--nx 16 --ny 16 --nz 32 --device cpu+llvmpipe --compare");
+    let heights: Vec<u64> = (0..2)
+        .map(|rank| json["ranks_detail"][rank]["local"][2].as_u64().unwrap())
+        .collect();
+    assert_eq!(heights.iter().sum::<u64>(), 32);
+    assert!(
+        heights.iter().all(|nz| nz % 8 == 0 && *nz > 0),
+        "{heights:?}"
+    );
+    assert!(json["alone"]["gflops"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn pairs_of_singles_and_doubles_work_together() {
+    let json = run("--nx 16 --ny 16 --nz 32 --device llvmpipe+cpu --precision f32x2 --split 1:1");
+    assert_eq!(json["precision"], "f32x2");
+    assert!(json["true_residual"].as_f64().unwrap() < 1e-12);
+}
