@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use cubie_host::Order;
 
-use super::{DeviceFlags, HpcgFlags, Outputs, positive, positive_real, whole};
+use super::values::{positive, positive_real, whole};
+use super::{DeviceFlags, HpcgFlags, Outputs};
 use crate::explain::{Network, RankCount, Scaling};
 use crate::params::Format;
 

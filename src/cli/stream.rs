@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::positive;
+use super::values::positive;
 use crate::params::DeviceChoice;
 use crate::stream::{Bind, Request};
 
