@@ -233,8 +233,8 @@ fn a_killed_rank_takes_the_run_down() {
     }
     std::thread::sleep(Duration::from_secs(2));
     let killed = Instant::now();
-    Command::new("kill")
-        .args(["-9", &victims()[1]])
+    Command::new("sh")
+        .args(["-c", &format!("kill -9 {}", victims()[1])])
         .status()
         .unwrap();
     let status = loop {

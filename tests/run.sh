@@ -96,9 +96,9 @@ run_tests() { cargo test --release --locked --no-fail-fast "$@" 2>&1 | tee -a "$
 run_tests --workspace "$@"
 if [ $# -eq 0 ]; then
     say "many processes: Open MPI with OpenSHMEM"
-    MPICC=mpicc.openmpi MPIRUN=mpirun.openmpi run_tests --features shmem --test mpi -- --test-threads 1
+    MPICC=mpicc.openmpi MPIRUN=mpirun.openmpi run_tests --workspace --features shmem --test mpi -- --test-threads 1
     say "many processes: MPICH"
-    MPICC=mpicc.mpich MPIRUN=mpirun.mpich run_tests --features mpi --test mpi -- --test-threads 1
+    MPICC=mpicc.mpich MPIRUN=mpirun.mpich run_tests --workspace --features mpi --test mpi -- --test-threads 1
 fi
 awk '/^test result:/ { passed += $4; failed += $6 }
      END { printf "%d passed, %d failed\n", passed, failed; exit !passed || failed > 0 }' "$log" || status=1
