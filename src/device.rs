@@ -169,12 +169,25 @@ impl Device {
         }
     }
 
-    /// Bytes of its memory: what the user says, else what the system or the driver says.
-    pub fn capacity(&self, params: &Params) -> Option<u64> {
-        params.device_memory.or_else(|| match self {
+    /// Bytes of its memory: what the user says, else what the system or the driver says; a fair
+    /// share of them where several ranks use the same device.
+    pub fn capacity(&self, params: &Params, ranks: &Ranks) -> Option<u64> {
+        let results::Device { name, kind, .. } = self.describe();
+        let turn = match self {
+            Self::Cpu { .. } => 0,
+            Self::Gpu { device, .. } => device.adapter().index,
+        };
+        let mine = format!("{:?} {kind} {name} {turn}", machine::host_name()).into_bytes();
+        let sharing = ranks
+            .gather_bytes(&mine)
+            .iter()
+            .filter(|other| **other == mine)
+            .count();
+        let whole = params.device_memory.or_else(|| match self {
             Self::Cpu { .. } => Machine::here().memory.map(|memory| memory.total),
             Self::Gpu { device, .. } => device.adapter().memory,
-        })
+        });
+        whole.map(|bytes| bytes / sharing as u64)
     }
 
     /// Uploads the levels in `precision` and does the job with them.

@@ -68,11 +68,13 @@ impl Room {
         machine: Machine,
         ranks: &Ranks,
     ) -> Result<Self, Error> {
+        // All ranks ask, whatever fails on some of them.
+        let capacity = device.capacity(params, ranks);
         Ok(Self {
             kind: device.describe().kind,
             precision: device.precision(params.precision, ranks)?,
             format: device.format(),
-            capacity: device.capacity(params),
+            capacity,
             machine,
             ranks_here: ranks.local().1 as u64,
         })

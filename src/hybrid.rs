@@ -86,6 +86,8 @@ pub fn grid(
             .concat(),
     };
     let Shares { nz, notice } = shares(nz, &weights)?;
+    // Shares that the user gives are no speeds.
+    let notice = notice.filter(|_| given.is_none());
     Ok((
         Grid {
             np: [1, 1, nz.len()],

@@ -37,7 +37,7 @@ impl Machine {
     pub fn threads_of(&self, ranks: &Ranks) -> usize {
         let cores = core_affinity::get_core_ids().unwrap_or_default();
         let mask: Vec<usize> = cores.iter().map(|core| core.id).collect();
-        let mine = format!("{:?} {mask:?}", System::host_name()).into_bytes();
+        let mine = format!("{:?} {mask:?}", host_name()).into_bytes();
         let sharing = ranks
             .gather_bytes(&mine)
             .iter()
@@ -59,6 +59,11 @@ fn memory() -> Option<Memory> {
         },
         None => Memory { total, free },
     })
+}
+
+/// The name of this host, if it has one.
+pub fn host_name() -> Option<String> {
+    System::host_name().ok()
 }
 
 /// The name of the CPU, as far as the operating system tells.

@@ -58,6 +58,7 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(COULD_NOT_RUN));
     };
     if let Some(alone) = flags.alone()
+        && !stop.load(Ordering::Relaxed)
         && let Some(ended) = rate(&alone, &stop)?
     {
         results.alone = Some(Alone {

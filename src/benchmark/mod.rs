@@ -37,7 +37,7 @@ pub fn run(
 ) -> Result<Results, Error> {
     let started = jiff::ZonedDateTime::now().datetime();
     let precision = device.precision(params.precision, ranks)?;
-    let together = common_precision(ranks, precision)?;
+    let together = common_precision(ranks, precision, params.precision)?;
     for notice in params.notices.iter().chain(&device.notices(precision)) {
         progress.note(notice);
     }
@@ -75,6 +75,7 @@ pub fn run(
     let memory = memory(
         device,
         params,
+        ranks,
         &problem,
         orderings.bytes(),
         outcome.allocated,
@@ -121,7 +122,11 @@ pub fn run(
 }
 
 /// What the run as a whole computes in.
-fn common_precision(ranks: &Ranks, mine: Precision) -> Result<Precision, Error> {
+fn common_precision(
+    ranks: &Ranks,
+    mine: Precision,
+    asked: Option<Precision>,
+) -> Result<Precision, Error> {
     let all: Vec<Precision> = ranks
         .gather_bytes(mine.name().as_bytes())
         .iter()
@@ -131,7 +136,19 @@ fn common_precision(ranks: &Ranks, mine: Precision) -> Result<Precision, Error> 
                 .find(|p| p.name().as_bytes() == &name[..])
         })
         .collect();
-    Precision::of_all(&all).ok_or_else(|| {
+    let together = Precision::of_all(&all);
+    if let Some(asked) = asked
+        && let Some(together) = together
+        && asked != together
+    {
+        // Only CPUs take doubles for pairs, and here are no others.
+        return Err(Error::Precision {
+            device: "a CPU".into(),
+            precision: asked,
+            able: "f64, mixed, f32".into(),
+        });
+    }
+    together.ok_or_else(|| {
         let names: Vec<_> = all.iter().map(|precision| precision.name()).collect();
         Error::MixedPrecisions(names.join(", "))
     })
@@ -204,7 +221,11 @@ fn over_ranks_memory(ranks: &Ranks, memory: Memory) -> Memory {
         memory.optimise as f64,
     ];
     values.extend(memory.levels.iter().map(|&bytes| bytes as f64));
-    values.push(memory.capacity.map_or(f64::NAN, |bytes| bytes as f64));
+    // Data on hosts and on devices cannot be held against one capacity.
+    let on_device = f64::from(u8::from(memory.device > 0));
+    let alike = ranks.max_of(on_device) == -ranks.max_of(-on_device);
+    let capacity = memory.capacity.filter(|_| alike);
+    values.push(capacity.map_or(f64::NAN, |bytes| bytes as f64));
     ranks.sum(&mut values);
     Memory {
         host: whole(values[0]),
@@ -252,6 +273,7 @@ fn layers(params: &Params) -> Vec<Layer> {
 fn memory(
     device: &Device,
     params: &Params,
+    ranks: &Ranks,
     problem: &Problem,
     orderings: u64,
     backend: u64,
@@ -266,6 +288,6 @@ fn memory(
         device: if on_host { 0 } else { backend },
         levels,
         optimise: orderings + backend,
-        capacity: device.capacity(params),
+        capacity: device.capacity(params, ranks),
     }
 }

@@ -147,6 +147,9 @@ impl HpcgFlags {
             }
             .into());
         }
+        if self.compare && together == 1 {
+            return Err(InputError::CompareAlone.into());
+        }
         if together > 1 && (np.is_some() || split.is_some() || self.fill.is_some()) {
             return Err(InputError::HybridSizes.into());
         }
@@ -186,6 +189,7 @@ impl HpcgFlags {
         let mut alone = self.clone();
         alone.device.device = Devices::Each(vec![self.device_of(0).clone()]);
         alone.split = None;
+        alone.compare = false;
         (self.compare && self.device.device.here() > 1).then_some(alone)
     }
 

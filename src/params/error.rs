@@ -53,6 +53,11 @@ pub enum InputError {
         /// Devices joined.
         devices: usize,
     },
+    /// Nothing to compare with.
+    #[error(
+        "--compare rates the first of several devices alone too; join devices with +, such as --device gpu+cpu"
+    )]
+    CompareAlone,
     /// Devices that share a box divide it by themselves.
     #[error(
         "devices joined with + share the box of --nx, --ny and --nz by themselves; leave out --npx, --npy, --npz, --pz, --zl, --zu and --fill"

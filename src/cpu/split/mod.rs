@@ -402,6 +402,14 @@ fn load<T: Real>(from: &[T]) -> [T; LANES] {
     }
 }
 
+/// sums_l += a_l b_l in double precision.
+#[inline(always)]
+fn accumulate<S: Simd, T: Real>(a: &[T; LANES], b: &[T; LANES], sums: &mut [f64; LANES]) {
+    for l in 0..LANES {
+        sums[l] = madd::<S, f64>(a[l].to_f64(), b[l].to_f64(), sums[l]);
+    }
+}
+
 /// Writes the lanes of the rows that exist.
 #[inline(always)]
 fn store<T: Real>(lanes: &[T; LANES], to: &mut [T]) {

@@ -7,9 +7,9 @@
 
 use pulp::Simd;
 
-use super::{Color, Portion, Split, Sums, Visit, load, store, sweep};
+use super::{Color, Portion, Split, Sums, Visit, accumulate, load, store, sweep};
 use crate::cpu::pool::{Pool, SharedSlice};
-use crate::cpu::simd::{LANES, madd};
+use crate::cpu::simd::LANES;
 use crate::real::Real;
 
 /// The colours of a backward sweep: without the last one if its rows are independent, since
@@ -246,9 +246,7 @@ impl<T: Real> Visit<T> for ForwardCorrected<'_, T> {
                 // Nothing comes later, and the backward sweep leaves this colour out.
                 let x = quotient(t, color.diagonal_of(slice));
                 store(&x, self.x.slice_mut(rows));
-                for l in 0..LANES {
-                    sums[l] = madd::<S, f64>(r[l].to_f64(), x[l].to_f64(), sums[l]);
-                }
+                accumulate::<S, T>(&r, &x, sums);
                 return;
             }
             let work = self.work.slice_mut(rows.clone());
@@ -304,9 +302,7 @@ impl<T: Real> Visit<T> for BackwardCorrected<'_, T> {
             let d_x = color.upper.subtract(simd, slice, self.x.as_ptr(), t);
             let x = quotient(d_x, color.diagonal_of(slice));
             store(&x, self.x.slice_mut(rows));
-            for l in 0..LANES {
-                sums[l] = madd::<S, f64>(r[l].to_f64(), x[l].to_f64(), sums[l]);
-            }
+            accumulate::<S, T>(&r, &x, sums);
         }
     }
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Color, Portion, Split, Sums, Visit, load, store, visit_slabs};
+use super::{Color, Portion, Split, Sums, Visit, accumulate, load, store, visit_slabs};
 use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, madd};
 use crate::real::Real;
@@ -56,8 +56,6 @@ impl<T: Real> Visit<T> for Spmv<'_, T> {
             store(&y, self.y.slice_mut(rows));
             y
         };
-        for l in 0..LANES {
-            sums[l] = madd::<S, f64>(x[l].to_f64(), y[l].to_f64(), sums[l]);
-        }
+        accumulate::<S, T>(&x, &y, sums);
     }
 }
