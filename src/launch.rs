@@ -3,7 +3,7 @@
 use std::env;
 
 use cubie_host::Ranks;
-use cubie_host::comm::{Reduce, Transport, threads};
+use cubie_host::comm::{Comm, Reduce, Transport, threads};
 
 use crate::error::Error;
 
@@ -16,6 +16,23 @@ pub struct Launch {
     pub transport: Transport,
     /// How dot products are summed.
     pub reduce: Reduce,
+    /// Whether work goes on while a halo travels; `None` leaves it to where the ranks are.
+    pub overlap: Option<bool>,
+}
+
+impl Launch {
+    fn ranks(&self, comm: Box<dyn Comm>) -> Ranks {
+        let Self {
+            transport,
+            reduce,
+            overlap,
+            ..
+        } = *self;
+        match overlap {
+            Some(overlap) => Ranks::overlapping(comm, transport, reduce, overlap),
+            None => Ranks::new(comm, transport, reduce),
+        }
+    }
 }
 
 /// Variables by which `mpirun` of Open MPI, MPICH and others tell a process how many there are.
@@ -41,25 +58,19 @@ pub fn launch<T: Send>(
     rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
     failed: impl Fn(&str),
 ) -> Result<Option<T>, Error> {
-    let Launch {
-        here,
-        transport,
-        reduce,
-    } = *how;
+    let here = how.here;
     if is_one_of_several() {
         let rank = |ranks: &Ranks| match here {
             1 => rank(ranks),
             _ => agree(ranks, Err(Error::HybridUnderMpi)),
         };
-        return under_mpi(transport, reduce, rank, failed);
+        return under_mpi(how, rank, failed);
     }
     let outcome = if here == 1 {
         rank(&Ranks::serial())
     } else {
-        threads::run(here, |comm| {
-            rank(&Ranks::new(Box::new(comm), transport, reduce))
-        })
-        .map(|all| all.into_iter().next().expect("at least one rank"))
+        threads::run(here, |comm| rank(&how.ranks(Box::new(comm))))
+            .map(|all| all.into_iter().next().expect("at least one rank"))
     };
     outcome.map(Some).map_err(|Failure { error, .. }| error)
 }
@@ -116,13 +127,12 @@ pub fn agree<T>(ranks: &Ranks, outcome: Result<T, Error>) -> Result<T, Failure> 
 
 #[cfg(feature = "mpi")]
 fn under_mpi<T>(
-    transport: Transport,
-    reduce: Reduce,
+    how: &Launch,
     rank: impl Fn(&Ranks) -> Result<T, Failure>,
     failed: impl Fn(&str),
 ) -> Result<Option<T>, Error> {
     let comm = cubie_host::comm::mpi::Mpi::start().ok_or(Error::WithoutMpi)?;
-    let ranks = Ranks::new(Box::new(comm), transport, reduce);
+    let ranks = how.ranks(Box::new(comm));
     let error = match rank(&ranks) {
         Ok(value) => return Ok(Some(value)),
         Err(Failure {
@@ -147,8 +157,7 @@ fn under_mpi<T>(
 
 #[cfg(not(feature = "mpi"))]
 fn under_mpi<T>(
-    _: Transport,
-    _: Reduce,
+    _: &Launch,
     _: impl Fn(&Ranks) -> Result<T, Failure>,
     _: impl Fn(&str),
 ) -> Result<Option<T>, Error> {

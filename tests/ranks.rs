@@ -137,3 +137,37 @@ fn unequal_boxes_and_every_order_and_format_are_valid() {
         assert!((shares - 1.0).abs() < 1e-12);
     }
 }
+
+#[test]
+fn working_while_a_halo_travels_changes_rounding_only() {
+    let params = params(Grid::uniform([2, 2, 1], [16; 3]), Precision::F64);
+    let [without, with] = [false, true].map(|overlap| {
+        let results = threads::run(4, |comm| {
+            let comm = Box::new(comm);
+            let ranks = Ranks::overlapping(comm, Transport::PutFlag, Reduce::Ordered, overlap);
+            let device = Device::open(&params, ranks.rank())?;
+            benchmark::run(
+                &params,
+                &device,
+                &ranks,
+                &mut Silent,
+                &AtomicBool::new(false),
+            )
+        });
+        results
+            .unwrap_or_else(|error: Error| panic!("{error}"))
+            .remove(0)
+    });
+    assert!(with.is_valid() && without.is_valid());
+    let both = with
+        .optimised
+        .scaled_residuals
+        .iter()
+        .zip(&without.optimised.scaled_residuals);
+    for (with, without) in both.take(18) {
+        assert!(
+            (with / without - 1.0).abs() < 1e-11,
+            "{with:e}, {without:e}"
+        );
+    }
+}

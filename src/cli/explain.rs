@@ -88,6 +88,7 @@ impl ExplainFlags {
             format: self.format,
             halo: Default::default(),
             reduce: Default::default(),
+            overlap: None,
             split: None,
             compare: false,
             outputs: Outputs {

@@ -75,6 +75,10 @@ pub struct HpcgFlags {
     /// How dot products are summed over ranks: fast, or ordered for the same bits everywhere
     #[arg(long, value_name = "HOW", default_value_t)]
     pub(super) reduce: Reduce,
+    /// Work on rows that need no halo while it travels: true or false [default: if ranks are on
+    /// several machines]
+    #[arg(long, value_name = "BOOL")]
+    pub(super) overlap: Option<bool>,
     /// Shares of the devices joined with +, such as 3:1 [default: by a short trial]
     #[arg(long, value_name = "A:B")]
     pub(super) split: Option<Weights>,
@@ -181,6 +185,7 @@ impl HpcgFlags {
             here: self.device.device.here(),
             transport: self.halo,
             reduce: self.reduce,
+            overlap: self.overlap,
         }
     }
 

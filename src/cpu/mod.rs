@@ -102,20 +102,21 @@ impl<T: Real> Cpu<T> {
         sums: Sums,
     ) -> Result<(), Error> {
         let Corrected { xc, r, x, work } = vectors;
-        if !halo.is_needed() {
-            let vectors = Corrected { xc, r, x, work };
-            split::correct_and_smooth(self.pool(), split, vectors, Portion::All, sums);
-            return Ok(());
+        let mut portion = Portion::All;
+        if halo.is_needed() {
+            prolongation::prolongation(self.pool(), &split.f2c, xc, x);
+            halo.start(|bytes| -> Result<(), Error> {
+                reference::pack(&A.send_rows, x, bytes);
+                Ok(())
+            })?;
+            if halo.overlaps() {
+                split::correct_first(self.pool(), split, Corrected { xc, r, x, work }, sums);
+                portion = Portion::Boundary;
+            }
+            halo.finish(|bytes| reference::unpack(bytes, &mut x[split.nrow..]));
         }
-        prolongation::prolongation(self.pool(), &split.f2c, xc, x);
-        halo.start(|bytes| {
-            reference::pack(&A.send_rows, x, bytes);
-            Ok::<_, Error>(())
-        })?;
-        split::correct_first(self.pool(), split, Corrected { xc, r, x, work }, sums);
-        halo.finish(|bytes| reference::unpack(bytes, &mut x[split.nrow..]));
         let vectors = Corrected { xc, r, x, work };
-        split::correct_and_smooth(self.pool(), split, vectors, Portion::Boundary, sums);
+        split::correct_and_smooth(self.pool(), split, vectors, portion, sums);
         Ok(())
     }
     fn allocate(&self, bytes: usize) {
@@ -292,12 +293,13 @@ impl<T: Real> Backend for Cpu<T> {
         };
         self.moved(split.ncol + split.nrow, split.pass_bytes());
         let mut sums = split.sums();
-        if halo.is_needed() {
+        if halo.overlaps() {
             halo.start(|bytes| self.pack(A, x, bytes))?;
             split::spmv(self.pool(), split, x, y, Portion::Interior, sums.shared());
             halo.finish(|bytes| self.unpack(A, bytes, x));
             split::spmv(self.pool(), split, x, y, Portion::Boundary, sums.shared());
         } else {
+            textbook::exchange_halo(self, A, halo, x)?;
             split::spmv(self.pool(), split, x, y, Portion::All, sums.shared());
         }
         Ok(sums.total())
@@ -343,12 +345,13 @@ impl<T: Real> Backend for Cpu<T> {
             return textbook::restrict_residual(self, A, halo, r, x, work, rc);
         };
         self.moved(split.ncol + 2 * split.f2c.len(), split.residual_bytes());
-        if halo.is_needed() {
+        if halo.overlaps() {
             halo.start(|bytes| self.pack(A, x, bytes))?;
             split::restrict_residual(self.pool(), split, r, x, rc, Portion::Interior);
             halo.finish(|bytes| self.unpack(A, bytes, x));
             split::restrict_residual(self.pool(), split, r, x, rc, Portion::Boundary);
         } else {
+            textbook::exchange_halo(self, A, halo, x)?;
             split::restrict_residual(self.pool(), split, r, x, rc, Portion::All);
         }
         Ok(())

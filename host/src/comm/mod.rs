@@ -161,6 +161,7 @@ struct Inner {
     comm: Box<dyn Comm>,
     transport: Transport,
     reduce: Reduce,
+    overlap: bool,
     traffic: Cell<Traffic>,
 }
 
@@ -178,12 +179,25 @@ pub struct Traffic {
 }
 
 impl Ranks {
-    /// The ranks of `comm`, talking like this.
+    /// The ranks of `comm`, talking like this. Backends work while a halo travels (`overlap`) if
+    /// ranks of other machines are among them: within one it travels faster than work is divided.
     pub fn new(comm: Box<dyn Comm>, transport: Transport, reduce: Reduce) -> Self {
+        let overlap = comm.size() > comm.local().1;
+        Self::overlapping(comm, transport, reduce, overlap)
+    }
+
+    /// The same, with or without overlap.
+    pub fn overlapping(
+        comm: Box<dyn Comm>,
+        transport: Transport,
+        reduce: Reduce,
+        overlap: bool,
+    ) -> Self {
         Self(Rc::new(Inner {
             comm,
             transport,
             reduce,
+            overlap,
             traffic: Cell::default(),
         }))
     }
@@ -342,6 +356,11 @@ pub struct HaloExchange {
 }
 
 impl HaloExchange {
+    /// Whether there is anything to exchange, and work should go on meanwhile.
+    pub fn overlaps(&self) -> bool {
+        self.is_needed() && self.ranks.0.overlap
+    }
+
     /// Whether there is anything to exchange: if not, the other calls are never needed.
     pub fn is_needed(&self) -> bool {
         self.exchange.is_some()
