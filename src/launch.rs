@@ -38,6 +38,16 @@ impl Launch {
 /// Variables by which `mpirun` of Open MPI, MPICH and others tell a process how many there are.
 const MPI_SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE"];
 
+/// Variables by which they tell a process its rank.
+const MPI_RANKS: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+
+/// Whether this process is the one that speaks for all, as far as can be told before MPI is up.
+pub fn speaks() -> bool {
+    !MPI_RANKS
+        .iter()
+        .any(|name| env::var(name).is_ok_and(|rank| rank != "0"))
+}
+
 /// Whether `mpirun` started this process as one of several.
 fn is_one_of_several() -> bool {
     MPI_SIZES

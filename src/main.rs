@@ -16,7 +16,7 @@ use cubie::cli::{
 use cubie::device::Device;
 use cubie::explain::{Explanation, Rates};
 use cubie::fit::{Room, rehearse};
-use cubie::launch::{Failure, agree, launch};
+use cubie::launch::{Failure, agree, launch, speaks};
 use cubie::machine::Machine;
 use cubie::params::Hybrid;
 use cubie::plan::Plan;
@@ -37,7 +37,16 @@ const COULD_NOT_RUN: u8 = 2;
 const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command() {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if speaks() => error.exit(),
+        Err(error) => {
+            // `mpirun` ends all ranks as soon as one ends: the first is given time to speak.
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN));
+        }
+    };
+    let outcome = match cli.command() {
         Command::Hpcg(flags) => hpcg(&flags),
         Command::Devices => devices(),
         Command::Validate(flags) => validate(&flags),

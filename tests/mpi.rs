@@ -182,6 +182,7 @@ fn what_all_ranks_know_is_said_once() {
     let dir = tempfile::tempdir().unwrap();
     for (ranks, args, words) in [
         (2, "--nx 20 --rt 0", "multiple of 8"),
+        (2, "--nx zero", "--nx"),
         (11, "--nx 16 --rt 0", "use 10 or 12 ranks"),
         (4, "--nx 16 --rt 0 --npx 3 --npy 1 --npz 1", "3 ranks"),
         (2, "--nx 16 --rt 0 --device cpu+cpu", "under mpirun"),
