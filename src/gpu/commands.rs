@@ -19,6 +19,11 @@ const DISPATCHES: u64 = 4096;
 /// Workgroups that one dimension of a dispatch holds.
 const MAX_GROUPS: u32 = 65_535;
 
+/// A dispatch of at least so many workgroups that no dimension is too long for.
+pub(super) fn in_two_dimensions(groups: u32) -> (u32, u32) {
+    (groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS))
+}
+
 /// What a bind group was made of: the kernel and the buffers' ids.
 type Key = (Arithmetic, Kernel, Vec<u64>);
 
@@ -103,11 +108,10 @@ impl Commands {
     ) {
         let groups = threads.div_ceil(pipelines.workgroup as usize);
         let groups = u32::try_from(groups).expect("rows are numbered with 32 bits");
-        let (x, y) = match groups {
-            0 => return,
-            1..=MAX_GROUPS => (groups, 1),
-            _ => (MAX_GROUPS, groups.div_ceil(MAX_GROUPS)),
-        };
+        if groups == 0 {
+            return;
+        }
+        let (x, y) = in_two_dimensions(groups);
         let arithmetic = pipelines.arithmetic;
         let key = (
             arithmetic,

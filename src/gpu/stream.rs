@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use super::commands::in_two_dimensions;
 use super::device::Device;
 use super::memory::Buffer;
 use super::{Arithmetic, GpuError};
@@ -12,8 +13,6 @@ use crate::stream::{Kernel, Measured, SCALAR};
 
 /// Workgroups of a sum; each leaves a partial sum.
 const PARTIALS: u32 = 1024;
-/// Workgroups that one dimension of a dispatch holds.
-const MAX_GROUPS: u32 = 65_535;
 /// Bytes of a timestamp.
 const TIMESTAMP: u64 = 8;
 
@@ -144,7 +143,7 @@ impl<'a> Stream<'a> {
         let groups = u32::try_from(self.n.div_ceil(workgroup)).expect("fits a buffer");
         let (x, y) = match kernel {
             Kernel::Dot | Kernel::Read => (PARTIALS, 1),
-            _ => (groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS)),
+            _ => in_two_dimensions(groups),
         };
         let raw = self.device.raw();
         let mut encoder = raw.create_command_encoder(&Default::default());
