@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::dot::dot;
+use super::pages::Pages;
 use super::pool::Pool;
 
 /// Elements of the vector: 256 MiB.
@@ -14,7 +15,7 @@ const ROUNDS: usize = 3;
 /// Bytes a second that so many threads read.
 pub fn read_bandwidth(threads: usize) -> f64 {
     let pool = Pool::new(threads);
-    let mut values = vec![0.0f64; LEN];
+    let mut values = Pages::<f64>::zeros(LEN);
     // Whoever reads a part has touched it first.
     pool.split(&mut values, |_, part| part.fill(1.0));
     let time = || {

@@ -5,6 +5,7 @@
 mod bandwidth;
 mod dot;
 mod ell;
+mod pages;
 pub(crate) mod pool;
 mod prolongation;
 mod restriction;
@@ -32,6 +33,7 @@ use pool::Pool;
 use split::{Corrected, Portion, Split, Sums};
 
 pub use bandwidth::read_bandwidth;
+pub use pages::Pages;
 pub use simd::name as simd_name;
 
 /// The cores of this process, computing in `T`.
@@ -147,7 +149,7 @@ impl<T: Real> CpuMatrix<T> {
 
 impl<T: Real> Backend for Cpu<T> {
     type Scalar = f64;
-    type Vector = Vec<T>;
+    type Vector = Pages<T>;
     type Matrix = CpuMatrix<T>;
 
     fn epsilon(&self) -> f64 {
@@ -156,11 +158,11 @@ impl<T: Real> Backend for Cpu<T> {
     fn element(&self) -> usize {
         size_of::<T>()
     }
-    fn pack(&mut self, A: &CpuMatrix<T>, x: &Vec<T>, bytes: &mut [u8]) -> Result<(), Error> {
+    fn pack(&mut self, A: &CpuMatrix<T>, x: &Pages<T>, bytes: &mut [u8]) -> Result<(), Error> {
         reference::pack(&A.send_rows, x, bytes);
         Ok(())
     }
-    fn unpack(&mut self, A: &CpuMatrix<T>, bytes: &[u8], x: &mut Vec<T>) {
+    fn unpack(&mut self, A: &CpuMatrix<T>, bytes: &[u8], x: &mut Pages<T>) {
         let nrow = match &A.stored {
             Stored::Ell(A) => A.nrow,
             Stored::Split(A) => A.nrow,
@@ -193,16 +195,19 @@ impl<T: Real> Backend for Cpu<T> {
             Stored::Split(A) => A.replace_diagonal(diagonal),
         }
     }
-    fn vector(&mut self, len: usize) -> Result<Vec<T>, Error> {
+    fn vector(&mut self, len: usize) -> Result<Pages<T>, Error> {
         self.allocate(len * size_of::<T>());
-        Ok(vec![T::ZERO; len])
+        let mut x = Pages::zeros(len);
+        // Whoever works on a part has touched it first.
+        self.pool().split(&mut x, |_, x| x.fill(T::ZERO));
+        Ok(x)
     }
-    fn write(&mut self, x: &mut Vec<T>, values: &[f64]) {
+    fn write(&mut self, x: &mut Pages<T>, values: &[f64]) {
         x.iter_mut()
             .zip(values)
             .for_each(|(x, &value)| *x = T::from_f64(value));
     }
-    fn read(&mut self, x: &Vec<T>) -> Result<Vec<f64>, Error> {
+    fn read(&mut self, x: &Pages<T>) -> Result<Vec<f64>, Error> {
         Ok(x.iter().map(|x| x.to_f64()).collect())
     }
 
@@ -220,18 +225,18 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(scalars.to_vec())
     }
 
-    fn zero(&mut self, x: &mut Vec<T>) {
+    fn zero(&mut self, x: &mut Pages<T>) {
         self.moved(x.len(), 0);
         self.pool().split(x, |_, x| x.fill(T::ZERO));
     }
-    fn copy(&mut self, x: &Vec<T>, y: &mut Vec<T>) {
+    fn copy(&mut self, x: &Pages<T>, y: &mut Pages<T>) {
         let len = x.len().min(y.len());
         self.moved(2 * len, 0);
         self.pool().split(&mut y[..len], |start, y| {
             y.copy_from_slice(&x[start..start + y.len()])
         });
     }
-    fn spmv(&mut self, A: &CpuMatrix<T>, x: &Vec<T>, y: &mut Vec<T>) {
+    fn spmv(&mut self, A: &CpuMatrix<T>, x: &Pages<T>, y: &mut Pages<T>) {
         match &A.stored {
             Stored::Ell(A) => {
                 self.moved(A.ncol + A.nrow, A.pass_bytes());
@@ -243,7 +248,7 @@ impl<T: Real> Backend for Cpu<T> {
             }
         }
     }
-    fn symgs(&mut self, A: &CpuMatrix<T>, r: &Vec<T>, x: &mut Vec<T>) {
+    fn symgs(&mut self, A: &CpuMatrix<T>, r: &Pages<T>, x: &mut Pages<T>) {
         match &A.stored {
             Stored::Ell(A) => {
                 let vectors = (A.ncol + 3 * A.nrow) * size_of::<T>();
@@ -257,7 +262,7 @@ impl<T: Real> Backend for Cpu<T> {
             }
         }
     }
-    fn dot(&mut self, x: &Vec<T>, y: &Vec<T>) -> f64 {
+    fn dot(&mut self, x: &Pages<T>, y: &Pages<T>) -> f64 {
         self.moved(
             if std::ptr::eq(x, y) {
                 x.len()
@@ -268,15 +273,15 @@ impl<T: Real> Backend for Cpu<T> {
         );
         dot::dot(self.pool(), x, y)
     }
-    fn waxpby(&mut self, alpha: f64, x: &Vec<T>, beta: f64, w: &mut Vec<T>) {
+    fn waxpby(&mut self, alpha: f64, x: &Pages<T>, beta: f64, w: &mut Pages<T>) {
         self.moved(3 * x.len(), 0);
         waxpby::waxpby(self.pool(), alpha, x, beta, w);
     }
-    fn restriction(&mut self, A: &CpuMatrix<T>, r: &Vec<T>, Axf: &Vec<T>, rc: &mut Vec<T>) {
+    fn restriction(&mut self, A: &CpuMatrix<T>, r: &Pages<T>, Axf: &Pages<T>, rc: &mut Pages<T>) {
         self.moved(3 * A.f2c().len(), size_of_val(A.f2c()));
         restriction::restriction(self.pool(), A.f2c(), r, Axf, rc);
     }
-    fn prolongation(&mut self, A: &CpuMatrix<T>, xc: &Vec<T>, x: &mut Vec<T>) {
+    fn prolongation(&mut self, A: &CpuMatrix<T>, xc: &Pages<T>, x: &mut Pages<T>) {
         self.moved(3 * A.f2c().len(), size_of_val(A.f2c()));
         prolongation::prolongation(self.pool(), A.f2c(), xc, x);
     }
@@ -285,8 +290,8 @@ impl<T: Real> Backend for Cpu<T> {
         &mut self,
         A: &CpuMatrix<T>,
         halo: &mut HaloExchange,
-        x: &mut Vec<T>,
-        y: &mut Vec<T>,
+        x: &mut Pages<T>,
+        y: &mut Pages<T>,
     ) -> Result<f64, Error> {
         let Stored::Split(split) = &A.stored else {
             return textbook::spmv_dot(self, A, halo, x, y);
@@ -307,10 +312,10 @@ impl<T: Real> Backend for Cpu<T> {
     fn update_and_norm(
         &mut self,
         alpha: f64,
-        p: &Vec<T>,
-        Ap: &Vec<T>,
-        x: &mut Vec<T>,
-        r: &mut Vec<T>,
+        p: &Pages<T>,
+        Ap: &Pages<T>,
+        x: &mut Pages<T>,
+        r: &mut Pages<T>,
     ) -> f64 {
         self.moved(6 * r.len(), 0);
         update::update_and_norm(self.pool(), alpha, p, Ap, x, r)
@@ -318,9 +323,9 @@ impl<T: Real> Backend for Cpu<T> {
     fn smooth_from_zero(
         &mut self,
         A: &CpuMatrix<T>,
-        r: &Vec<T>,
-        x: &mut Vec<T>,
-        work: Option<&mut Vec<T>>,
+        r: &Pages<T>,
+        x: &mut Pages<T>,
+        work: Option<&mut Pages<T>>,
     ) {
         let Stored::Split(A) = &A.stored else {
             return textbook::smooth_from_zero(self, A, r, x);
@@ -336,10 +341,10 @@ impl<T: Real> Backend for Cpu<T> {
         &mut self,
         A: &CpuMatrix<T>,
         halo: &mut HaloExchange,
-        r: &Vec<T>,
-        x: &mut Vec<T>,
-        work: &mut Vec<T>,
-        rc: &mut Vec<T>,
+        r: &Pages<T>,
+        x: &mut Pages<T>,
+        work: &mut Pages<T>,
+        rc: &mut Pages<T>,
     ) -> Result<(), Error> {
         let Stored::Split(split) = &A.stored else {
             return textbook::restrict_residual(self, A, halo, r, x, work, rc);
@@ -360,10 +365,10 @@ impl<T: Real> Backend for Cpu<T> {
         &mut self,
         A: &CpuMatrix<T>,
         halo: &mut HaloExchange,
-        xc: &Vec<T>,
-        r: &Vec<T>,
-        x: &mut Vec<T>,
-        work: &mut Vec<T>,
+        xc: &Pages<T>,
+        r: &Pages<T>,
+        x: &mut Pages<T>,
+        work: &mut Pages<T>,
     ) -> Result<(), Error> {
         let Stored::Split(split) = &A.stored else {
             return textbook::correct_and_smooth(self, A, halo, xc, r, x);
@@ -375,10 +380,10 @@ impl<T: Real> Backend for Cpu<T> {
         &mut self,
         A: &CpuMatrix<T>,
         halo: &mut HaloExchange,
-        xc: &Vec<T>,
-        r: &Vec<T>,
-        x: &mut Vec<T>,
-        work: &mut Vec<T>,
+        xc: &Pages<T>,
+        r: &Pages<T>,
+        x: &mut Pages<T>,
+        work: &mut Pages<T>,
     ) -> Result<f64, Error> {
         let Stored::Split(split) = &A.stored else {
             textbook::correct_and_smooth(self, A, halo, xc, r, x)?;
@@ -404,11 +409,11 @@ impl<T: Real> Backend for Cpu<T> {
 }
 
 impl<T: Real, U: Real> Convert<Cpu<U>> for Cpu<T> {
-    fn convert_to(&mut self, x: &Vec<T>, _: &mut Cpu<U>, y: &mut Vec<U>) {
+    fn convert_to(&mut self, x: &Pages<T>, _: &mut Cpu<U>, y: &mut Pages<U>) {
         self.moved(x.len(), y.len() * size_of::<U>());
         convert(self.pool(), x, y);
     }
-    fn convert_from(&mut self, _: &mut Cpu<U>, x: &Vec<U>, y: &mut Vec<T>) {
+    fn convert_from(&mut self, _: &mut Cpu<U>, x: &Pages<U>, y: &mut Pages<T>) {
         self.moved(y.len(), x.len() * size_of::<U>());
         convert(self.pool(), x, y);
     }

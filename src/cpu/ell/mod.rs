@@ -13,6 +13,7 @@ use cubie_host::{Ordered, WIDTH};
 pub(super) use spmv::spmv;
 pub(super) use symgs::{passes, symgs};
 
+use super::pages::Pages;
 use super::pool::{Pool, SharedSlice};
 use super::simd::LANES;
 use crate::real::Real;
@@ -24,11 +25,11 @@ pub(super) struct Ell<T> {
     /// Length of a vector that is multiplied.
     pub(super) ncol: usize,
     /// Value `j` of the row in lane `l` of slice `s`, at `(s * WIDTH + j) * LANES + l`.
-    pub(super) values: Vec<T>,
+    pub(super) values: Pages<T>,
     /// The columns, likewise.
-    pub(super) cols: Vec<u32>,
+    pub(super) cols: Pages<u32>,
     /// The diagonal, `LANES` values a slice.
-    pub(super) diagonal: Vec<T>,
+    pub(super) diagonal: Pages<T>,
     /// Which entry of its row each of them is.
     diagonal_entry: Vec<u8>,
     /// The colours in the order of a forward sweep.
@@ -78,9 +79,9 @@ impl<T: Real> Ell<T> {
                 }
             })
             .collect();
-        let mut values = vec![T::ZERO; slices * WIDTH * LANES];
-        let mut cols = vec![0; slices * WIDTH * LANES];
-        let mut diagonal = vec![T::ONE; slices * LANES];
+        let mut values = Pages::zeros(slices * WIDTH * LANES);
+        let mut cols = Pages::zeros(slices * WIDTH * LANES);
+        let mut diagonal = Pages::zeros(slices * LANES);
         let mut diagonal_entry = vec![0; slices * LANES];
         let shared = (
             SharedSlice::new(&mut values),
@@ -103,6 +104,7 @@ impl<T: Real> Ell<T> {
                             shared.3.slice_mut(lanes),
                         )
                     };
+                    diagonal.fill(T::ONE);
                     for (l, i) in color.rows_of(s).enumerate() {
                         let old = level.old(i);
                         diagonal_entry[l] = A.diagonal[old];

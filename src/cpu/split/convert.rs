@@ -1,8 +1,12 @@
 //! Splits a level's rows into L, D and U.
 
+use std::ops::Range;
+
 use cubie_host::Ordered;
 
+use super::columns::{Columns, NONE, Rows};
 use super::{Color, Injected, NOT_INJECTED, Part, Split};
+use crate::cpu::pages::Pages;
 use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::LANES;
 use crate::real::Real;
@@ -27,11 +31,9 @@ impl<T: Real> Split<T> {
             .colors
             .iter()
             .map(|color| {
-                let widths = widest(pool, level, color.rows.clone(), &coarse);
-                let mut new = Color::zeros(color.rows.clone(), color.block, first_unit, &widths);
+                let rows = color.rows.clone();
+                let new = Color::new(pool, level, rows, color.block, first_unit, &coarse);
                 first_unit += new.most_units();
-                new.fill(pool, level, &coarse);
-                new.find_boundary(A.nrow, A.ncol);
                 new
             })
             .collect();
@@ -70,7 +72,7 @@ fn for_each_entry(level: &Ordered<'_>, i: usize, mut entry: impl FnMut(bool, u32
 }
 
 /// The most entries that a row among `rows` has in each part.
-fn widest<T>(pool: &Pool, level: &Ordered<'_>, rows: std::ops::Range<usize>, coarse: &[T]) -> Widths
+fn widest<T>(pool: &Pool, level: &Ordered<'_>, rows: Range<usize>, coarse: &[T]) -> Widths
 where
     T: Copy + PartialEq<u32> + Sync,
 {
@@ -99,54 +101,44 @@ where
 }
 
 impl<T: Real> Color<T> {
-    fn zeros(
-        rows: std::ops::Range<usize>,
+    /// The rows of one colour, taken from a level.
+    fn new(
+        pool: &Pool,
+        level: &Ordered<'_>,
+        rows: Range<usize>,
         block: usize,
         first_unit: usize,
-        widths: &Widths,
+        coarse: &[u32],
     ) -> Self {
-        let lanes = rows.len().next_multiple_of(LANES);
-        let part = |width| Part {
-            width,
-            values: vec![T::ZERO; lanes * width],
-            cols: vec![0; lanes * width],
-        };
-        Self {
-            rows,
-            block,
-            first_unit,
-            diagonal: vec![T::ONE; lanes],
-            lower: part(widths.lower),
-            upper: part(widths.upper),
-            injected: part(widths.injected),
-            boundary: Vec::new(),
-        }
-    }
-
-    fn fill(&mut self, pool: &Pool, level: &Ordered<'_>, coarse: &[u32]) {
         let A = &level.level.A;
-        let rows = self.rows.clone();
-        let diagonal = SharedSlice::new(&mut self.diagonal);
-        let (lower, upper, injected) = (
-            self.lower.shared(),
-            self.upper.shared(),
-            self.injected.shared(),
-        );
+        let slices = rows.len().div_ceil(LANES);
+        let widths = widest(pool, level, rows.clone(), coarse);
+        let mut diagonal = Pages::zeros(slices * LANES);
+        let mut lower = NewPart::new(slices, widths.lower);
+        let mut upper = NewPart::new(slices, widths.upper);
+        let mut injected = NewPart::new(slices, widths.injected);
+        let mut boundary = vec![false; if A.ncol > A.nrow { slices } else { 0 }];
+        let shared_diagonal = SharedSlice::new(&mut diagonal);
+        let shared = (lower.shared(), upper.shared(), injected.shared());
+        let shared_boundary = SharedSlice::new(&mut boundary);
         pool.run(|member| {
-            for slice in member.share(rows.len().div_ceil(LANES)) {
+            let mut entries = (Rows::new(), Rows::new(), Rows::new());
+            for slice in member.share(slices) {
+                let (lower, upper, injected) = &mut entries;
+                lower.clear();
+                upper.clear();
+                injected.clear();
+                let mut needs_halo = false;
+                let at = slice * LANES;
                 // SAFETY: each slice belongs to one member.
-                let (diagonal, mut lower, mut upper, mut injected) = unsafe {
-                    (
-                        diagonal.slice_mut(slice * LANES..(slice + 1) * LANES),
-                        lower.slice_mut(slice),
-                        upper.slice_mut(slice),
-                        injected.slice_mut(slice),
-                    )
-                };
-                let start = rows.start + slice * LANES;
+                let diagonal = unsafe { shared_diagonal.slice_mut(at..at + LANES) };
+                diagonal.fill(T::ONE);
+                let start = rows.start + at;
                 for (l, i) in (start..(start + LANES).min(rows.end)).enumerate() {
                     diagonal[l] = T::from_f64(A.diagonal_value(level.old(i)));
                     for_each_entry(level, i, |is_upper, col, value| {
+                        let value = T::from_f64(value);
+                        needs_halo |= col as usize >= A.nrow;
                         if !is_upper {
                             lower.push(l, col, value);
                         } else {
@@ -157,39 +149,52 @@ impl<T: Real> Color<T> {
                         }
                     });
                 }
+                // SAFETY: each slice belongs to one member.
+                unsafe {
+                    shared.0.place(slice, lower);
+                    shared.1.place(slice, upper);
+                    shared.2.place(slice, injected);
+                    if needs_halo {
+                        shared_boundary.slice_mut(slice..slice + 1)[0] = true;
+                    }
+                }
             }
         });
-    }
-}
-
-impl<T: Real> Color<T> {
-    fn find_boundary(&mut self, nrow: usize, ncol: usize) {
-        if ncol > nrow {
-            let entries = self.lower.width * LANES;
-            let needs_halo = |slice: usize| {
-                let cols = &self.lower.cols[slice * entries..(slice + 1) * entries];
-                cols.iter().any(|&col| col as usize >= nrow)
-            };
-            self.boundary = (0..self.slices()).map(needs_halo).collect();
+        Self {
+            rows,
+            block,
+            first_unit,
+            diagonal,
+            lower: lower.pack(pool),
+            upper: upper.pack(pool),
+            injected: injected.pack(pool),
+            boundary,
         }
     }
 }
 
-/// A part that the members of a team fill.
+/// A part whose columns are still whole.
+struct NewPart<T> {
+    width: usize,
+    values: Pages<T>,
+    cols: Pages<[u32; LANES]>,
+}
+
+/// The same while the members of a team fill it.
 struct SharedPart<T> {
     width: usize,
     values: SharedSlice<T>,
-    cols: SharedSlice<u32>,
+    cols: SharedSlice<[u32; LANES]>,
 }
 
-/// One slice of it, and how many entries each lane has so far.
-struct PartSlice<'a, T> {
-    values: &'a mut [T],
-    cols: &'a mut [u32],
-    filled: [usize; LANES],
-}
-
-impl<T: Real> Part<T> {
+impl<T: Real> NewPart<T> {
+    fn new(slices: usize, width: usize) -> Self {
+        Self {
+            width,
+            values: Pages::zeros(slices * width * LANES),
+            cols: Pages::zeros(slices * width),
+        }
+    }
     fn shared(&mut self) -> SharedPart<T> {
         SharedPart {
             width: self.width,
@@ -197,35 +202,30 @@ impl<T: Real> Part<T> {
             cols: SharedSlice::new(&mut self.cols),
         }
     }
+    fn pack(self, pool: &Pool) -> Part<T> {
+        Part {
+            width: self.width,
+            values: self.values,
+            cols: Columns::pack(pool, self.width, &self.cols),
+        }
+    }
 }
 
 impl<T: Real> SharedPart<T> {
     /// # Safety
     /// No other thread touches the slice.
-    unsafe fn slice_mut(&self, slice: usize) -> PartSlice<'_, T> {
-        let entries = slice * self.width * LANES..(slice + 1) * self.width * LANES;
+    unsafe fn place(&self, slice: usize, rows: &mut Rows<T>) {
+        let slots = slice * self.width..(slice + 1) * self.width;
         // SAFETY: by the caller's promise.
         let (values, cols) = unsafe {
             (
-                self.values.slice_mut(entries.clone()),
-                self.cols.slice_mut(entries),
+                self.values
+                    .slice_mut(slots.start * LANES..slots.end * LANES),
+                self.cols.slice_mut(slots),
             )
         };
-        PartSlice {
-            values,
-            cols,
-            filled: [0; LANES],
-        }
-    }
-}
-
-impl<T: Real> PartSlice<'_, T> {
-    #[inline(always)]
-    fn push(&mut self, l: usize, col: u32, value: f64) {
-        let at = self.filled[l] * LANES + l;
-        self.values[at] = T::from_f64(value);
-        self.cols[at] = col;
-        self.filled[l] += 1;
+        cols.fill([NONE; LANES]);
+        rows.place(values.as_chunks_mut().0, cols);
     }
 }
 

@@ -1,10 +1,11 @@
 //! The split format: A = L + D + U in the order of the sweep, each part in slices of eight rows.
 //!
 //! L holds the columns of earlier rows and the halo, U those of later rows. A part has one width
-//! per colour, so that little is padding, and columns are stored as everywhere. A third part, I,
+//! per colour, so that little is padding, and a column takes one byte and a half (`columns`). A third part, I,
 //! repeats those entries of U whose columns are injected rows, with the coarse row as its column:
 //! the prolongation changes nothing else, so the post-smoother needs nothing else.
 
+mod columns;
 mod convert;
 mod restrict;
 mod smooth;
@@ -16,8 +17,10 @@ pub(super) use restrict::restrict_residual;
 pub(super) use smooth::{Corrected, correct_and_smooth, correct_first, smooth_from_zero, symgs};
 pub(super) use spmv::spmv;
 
+use columns::{Columns, Slots};
 use pulp::{Simd, WithSimd};
 
+use super::pages::Pages;
 use super::pool::{Member, SharedSlice};
 use super::simd::{LANES, dispatch, madd, prefetch};
 use crate::real::Real;
@@ -43,7 +46,7 @@ struct Color<T> {
     /// Units of work of the colours before this one.
     first_unit: usize,
     /// The diagonal by rows, and 1 for rows that do not exist.
-    diagonal: Vec<T>,
+    diagonal: Pages<T>,
     lower: Part<T>,
     upper: Part<T>,
     injected: Part<T>,
@@ -56,9 +59,8 @@ struct Part<T> {
     /// Entries stored per row.
     width: usize,
     /// Entry `j` of the row in lane `l` of slice `s`, at `(s * width + j) * LANES + l`.
-    values: Vec<T>,
-    /// The columns, likewise.
-    cols: Vec<u32>,
+    values: Pages<T>,
+    cols: Columns,
 }
 
 /// Which slices are visited: while a halo travels, those that do not need it.
@@ -123,9 +125,17 @@ impl<T: Real> Color<T> {
 }
 
 impl<T: Real> Part<T> {
-    /// Bytes of values, columns and padding.
+    /// Bytes of values, columns and padding that a visit of all slices reads.
+    fn visit_bytes(&self) -> usize {
+        size_of_val(&self.values[..]) + self.cols.visit_bytes()
+    }
+    /// The same for one slice.
+    fn slice_bytes(&self, slice: usize) -> usize {
+        self.width * size_of::<[T; LANES]>() + self.cols.slice_bytes(slice)
+    }
+    /// Bytes allocated.
     fn bytes(&self) -> usize {
-        size_of_val(&self.values[..]) + size_of_val(&self.cols[..])
+        size_of_val(&self.values[..]) + self.cols.bytes()
     }
 
     /// sums_l − Σ_j a_lj x_j for the rows l of a slice.
@@ -140,15 +150,28 @@ impl<T: Real> Part<T> {
         x: *const T,
         mut sums: [T; LANES],
     ) -> [T; LANES] {
-        let entries = slice * self.width..(slice + 1) * self.width;
-        let values = &self.values.as_chunks::<LANES>().0[entries.clone()];
-        let cols = &self.cols.as_chunks::<LANES>().0[entries];
-        for (values, cols) in values.iter().zip(cols) {
-            prefetch(values);
-            prefetch(cols);
-            // SAFETY: by the caller's promise.
-            let xs = cols.map(|col| unsafe { *x.add(col as usize) });
-            T::subtract_products(simd, values, &xs, &mut sums);
+        let slots = slice * self.width..(slice + 1) * self.width;
+        let values = &self.values.as_chunks::<LANES>().0[slots];
+        match self.cols.of(slice) {
+            Slots::Near(cols) => {
+                for (values, cols) in values.iter().zip(cols) {
+                    prefetch(values);
+                    prefetch(cols);
+                    // SAFETY: by the caller's promise.
+                    let xs = unsafe {
+                        let x = x.add(cols.first as usize);
+                        cols.offsets.map(|offset| *x.add(usize::from(offset)))
+                    };
+                    T::subtract_products(simd, values, &xs, &mut sums);
+                }
+            }
+            Slots::Whole(cols) => {
+                for (values, cols) in values.iter().zip(cols) {
+                    // SAFETY: by the caller's promise.
+                    let xs = cols.map(|col| unsafe { *x.add(col as usize) });
+                    T::subtract_products(simd, values, &xs, &mut sums);
+                }
+            }
         }
         sums
     }
@@ -159,15 +182,12 @@ impl<T: Real> Part<T> {
     /// As [`Part::subtract`].
     #[inline(always)]
     unsafe fn subtract_row<S: Simd>(&self, row: usize, x: *const T, mut sum: T) -> T {
-        let first = row / LANES * self.width * LANES + row % LANES;
-        for j in 0..self.width {
-            let at = first + j * LANES;
+        let (slice, lane) = (row / LANES, row % LANES);
+        for slot in 0..self.width {
+            let value = self.values[(slice * self.width + slot) * LANES + lane];
             // SAFETY: by the caller's promise.
-            sum = madd::<S, T>(
-                -self.values[at],
-                unsafe { *x.add(self.cols[at] as usize) },
-                sum,
-            );
+            let x = unsafe { *x.add(self.cols.at(slice, slot, lane)) };
+            sum = madd::<S, T>(-value, x, sum);
         }
         sum
     }
@@ -187,33 +207,33 @@ impl<T: Real> Split<T> {
     /// Bytes of L, D and U with their padding: what one pass over the matrix reads.
     pub(super) fn pass_bytes(&self) -> usize {
         self.sum(|color| {
-            size_of_val(&color.diagonal[..]) + color.lower.bytes() + color.upper.bytes()
+            size_of_val(&color.diagonal[..]) + color.lower.visit_bytes() + color.upper.visit_bytes()
         })
     }
     /// Bytes of L and D: what a forward sweep reads.
     pub(super) fn forward_bytes(&self) -> usize {
-        self.sum(|color| size_of_val(&color.diagonal[..]) + color.lower.bytes())
+        self.sum(|color| size_of_val(&color.diagonal[..]) + color.lower.visit_bytes())
     }
     /// Bytes of U and D: what a backward sweep reads, which leaves out a last colour of
     /// independent rows.
     pub(super) fn backward_bytes(&self) -> usize {
         smooth::backward(self)
-            .map(|color| size_of_val(&color.diagonal[..]) + color.upper.bytes())
+            .map(|color| size_of_val(&color.diagonal[..]) + color.upper.visit_bytes())
             .sum()
     }
     /// Bytes of the entries of U at injected columns.
     pub(super) fn injected_bytes(&self) -> usize {
-        self.sum(|color| color.injected.bytes())
+        self.sum(|color| color.injected.visit_bytes())
     }
     /// Bytes of the slices with injected rows.
     pub(super) fn residual_bytes(&self) -> usize {
-        let entry = size_of::<T>() + size_of::<u32>();
-        let row =
-            |color: &Color<T>| (color.lower.width + color.upper.width) * entry + size_of::<T>();
-        self.injected
-            .iter()
-            .map(|injected| LANES * row(&self.colors[injected.color]))
-            .sum()
+        let slice = |injected: &Injected| {
+            let color = &self.colors[injected.color];
+            color.lower.slice_bytes(injected.slice)
+                + color.upper.slice_bytes(injected.slice)
+                + size_of::<[T; LANES]>()
+        };
+        self.injected.iter().map(slice).sum()
     }
     fn sum(&self, bytes: impl Fn(&Color<T>) -> usize) -> usize {
         self.colors.iter().map(bytes).sum()
@@ -221,10 +241,13 @@ impl<T: Real> Split<T> {
 
     /// Bytes allocated.
     pub(super) fn bytes(&self) -> usize {
-        self.pass_bytes()
-            + self.injected_bytes()
-            + size_of_val(&self.f2c[..])
-            + size_of_val(&self.injected[..])
+        let color = |color: &Color<T>| {
+            size_of_val(&color.diagonal[..])
+                + color.lower.bytes()
+                + color.upper.bytes()
+                + color.injected.bytes()
+        };
+        self.sum(color) + size_of_val(&self.f2c[..]) + size_of_val(&self.injected[..])
     }
 
     /// Room for one sum for each unit of work of all colours.

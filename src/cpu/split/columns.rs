@@ -1,0 +1,282 @@
+//! Where the entries of a part stand: an offset of one byte for each, and a first column for the
+//! eight entries that are multiplied at a time.
+//!
+//! The rows of a slice are neighbours, so their entries have columns close together. A slot of a
+//! slice takes one entry of each row, and its columns must lie within 256 of each other; a row may
+//! have its entries in any slots. A slice where that cannot be done, such as one in which only
+//! some rows touch the halo, keeps columns of four bytes. All this looks at the columns alone.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::cpu::pages::Pages;
+use crate::cpu::pool::{Pool, SharedSlice};
+use crate::cpu::simd::LANES;
+
+/// The farthest that the columns of a slot may be from that of its first entry.
+const REACH: u32 = 127;
+
+/// No entry: padding.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The columns of one slot: `first + offsets[l]` is that of lane `l`.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Near {
+    pub(super) first: u32,
+    pub(super) offsets: [u8; LANES],
+}
+
+/// The columns of a part.
+pub(super) struct Columns {
+    /// Slots of a slice.
+    width: usize,
+    /// The slots of all slices.
+    near: Pages<Near>,
+    /// Whether a slice keeps its whole columns, and where; empty if none does.
+    whole_at: Vec<u32>,
+    whole: Vec<[u32; LANES]>,
+}
+
+/// The columns of one slice.
+pub(super) enum Slots<'a> {
+    Near(&'a [Near]),
+    Whole(&'a [[u32; LANES]]),
+}
+
+impl Columns {
+    /// Packs the whole columns of all slices; padding has the column [`NONE`].
+    pub(super) fn pack(pool: &Pool, width: usize, cols: &[[u32; LANES]]) -> Self {
+        let slices = cols.len().checked_div(width).unwrap_or(0);
+        let mut near = Pages::zeros(cols.len());
+        let mut fits = vec![false; slices];
+        let (shared, shared_fits) = (SharedSlice::new(&mut near), SharedSlice::new(&mut fits));
+        pool.run(|member| {
+            for slice in member.share(slices) {
+                let slots = slice * width..(slice + 1) * width;
+                // SAFETY: each slice belongs to one member.
+                let (near, fits) = unsafe {
+                    (
+                        shared.slice_mut(slots.clone()),
+                        &mut shared_fits.slice_mut(slice..slice + 1)[0],
+                    )
+                };
+                *fits = cols[slots]
+                    .iter()
+                    .zip(near)
+                    .all(|(cols, near)| Near::pack(cols).map(|packed| *near = packed).is_some());
+            }
+        });
+        let mut columns = Self {
+            width,
+            near,
+            whole_at: Vec::new(),
+            whole: Vec::new(),
+        };
+        if fits.contains(&false) {
+            columns.whole_at = vec![NONE; slices];
+            for slice in (0..slices).filter(|&slice| !fits[slice]) {
+                columns.whole_at[slice] =
+                    u32::try_from(columns.whole.len()).expect("fewer slots than columns");
+                let slots = &cols[slice * width..(slice + 1) * width];
+                let padded = slots
+                    .iter()
+                    .map(|cols| cols.map(|c| if c == NONE { 0 } else { c }));
+                columns.whole.extend(padded);
+            }
+        }
+        columns
+    }
+
+    /// The columns of a slice.
+    #[inline(always)]
+    pub(super) fn of(&self, slice: usize) -> Slots<'_> {
+        match self.whole_at.get(slice) {
+            Some(&at) if at != NONE => Slots::Whole(&self.whole[at as usize..][..self.width]),
+            _ => Slots::Near(&self.near[slice * self.width..(slice + 1) * self.width]),
+        }
+    }
+
+    /// The column of one entry.
+    #[inline(always)]
+    pub(super) fn at(&self, slice: usize, slot: usize, lane: usize) -> usize {
+        match self.of(slice) {
+            Slots::Near(slots) => {
+                slots[slot].first as usize + usize::from(slots[slot].offsets[lane])
+            }
+            Slots::Whole(slots) => slots[slot][lane] as usize,
+        }
+    }
+
+    /// Bytes that a visit of a slice reads.
+    pub(super) fn slice_bytes(&self, slice: usize) -> usize {
+        match self.of(slice) {
+            Slots::Near(slots) => size_of_val(slots),
+            Slots::Whole(slots) => size_of_val(slots),
+        }
+    }
+
+    /// Bytes that a visit of all slices reads.
+    pub(super) fn visit_bytes(&self) -> usize {
+        let packed = self.near.len() - self.whole.len();
+        packed * size_of::<Near>() + size_of_val(&self.whole[..]) + size_of_val(&self.whole_at[..])
+    }
+
+    /// Bytes allocated.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.near[..]) + size_of_val(&self.whole[..]) + size_of_val(&self.whole_at[..])
+    }
+}
+
+impl Near {
+    /// `None` if the columns are too far apart.
+    fn pack(cols: &[u32; LANES]) -> Option<Self> {
+        let first = cols
+            .iter()
+            .copied()
+            .filter(|&col| col != NONE)
+            .min()
+            .unwrap_or(0);
+        let mut offsets = [0; LANES];
+        for (offset, &col) in offsets.iter_mut().zip(cols) {
+            if col != NONE {
+                *offset = u8::try_from(col - first).ok()?;
+            }
+        }
+        Some(Self { first, offsets })
+    }
+}
+
+/// The entries of a slice's rows in one part, before they have slots.
+pub(super) struct Rows<T>([Vec<(u32, T)>; LANES]);
+
+impl<T: Copy> Rows<T> {
+    pub(super) fn new() -> Self {
+        Self(std::array::from_fn(|_| Vec::with_capacity(32)))
+    }
+    pub(super) fn clear(&mut self) {
+        self.0.iter_mut().for_each(Vec::clear);
+    }
+    pub(super) fn push(&mut self, lane: usize, col: u32, value: T) {
+        self.0[lane].push((col, value));
+    }
+
+    /// Writes the entries to the slots that they get; other places keep what they have.
+    pub(super) fn place(&mut self, values: &mut [[T; LANES]], cols: &mut [[u32; LANES]]) {
+        let width = values.len();
+        let mut put = |lane: usize, slot: usize, (col, value): (u32, T)| {
+            cols[slot][lane] = col;
+            values[slot][lane] = value;
+        };
+        if !self.fit_as_they_are()
+            && let Some(slots) = self.slots(width)
+        {
+            for (lane, row) in self.0.iter().enumerate() {
+                let mut slot = 0;
+                for &entry in row {
+                    slot += slots[slot..]
+                        .iter()
+                        .take_while(|&&near| near + REACH < entry.0)
+                        .count();
+                    put(lane, slot, entry);
+                    slot += 1;
+                }
+            }
+        } else {
+            for (lane, row) in self.0.iter().enumerate() {
+                row.iter()
+                    .enumerate()
+                    .for_each(|(slot, &entry)| put(lane, slot, entry));
+            }
+        }
+    }
+
+    /// Whether the k-th entries of all rows are close to each other for each k.
+    fn fit_as_they_are(&self) -> bool {
+        let most = self.0.iter().map(Vec::len).max().unwrap_or(0);
+        (0..most).all(|k| {
+            let cols = || self.0.iter().filter_map(|row| Some(row.get(k)?.0));
+            cols().max().unwrap_or(0) - cols().min().unwrap_or(0) <= u32::from(u8::MAX)
+        })
+    }
+
+    /// At most `width` columns in rising order, such that each row in rising order finds one within
+    /// reach for each of its entries: those of the longest row, and more where others need them.
+    /// Sorts the rows.
+    fn slots(&mut self, width: usize) -> Option<Vec<u32>> {
+        self.0
+            .iter_mut()
+            .for_each(|row| row.sort_unstable_by_key(|entry| entry.0));
+        let longest = self.0.iter().max_by_key(|row| row.len())?;
+        let mut slots: Vec<u32> = longest.iter().map(|entry| entry.0).collect();
+        for row in &self.0 {
+            let mut slot = 0;
+            for &(col, _) in row {
+                slot += slots[slot..]
+                    .iter()
+                    .take_while(|&&near| near + REACH < col)
+                    .count();
+                if slots.get(slot).is_none_or(|&near| near > col + REACH) {
+                    slots.insert(slot, col);
+                }
+                slot += 1;
+            }
+        }
+        (slots.len() <= width).then_some(slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a slice of two slots gives back for the rows put into it, in lane order.
+    fn packed(rows: [[u32; 2]; LANES]) -> (Columns, Vec<Vec<u32>>) {
+        let mut entries = Rows::new();
+        for (lane, row) in rows.iter().enumerate() {
+            row.iter().for_each(|&col| entries.push(lane, col, col));
+        }
+        let (mut values, mut cols) = ([[0; LANES]; 2], [[NONE; LANES]; 2]);
+        entries.place(&mut values, &mut cols);
+        let columns = Columns::pack(&Pool::new(1), 2, &cols);
+        let found = (0..LANES)
+            .map(|lane| {
+                let mut row: Vec<_> = (0..2).map(|slot| columns.at(0, slot, lane)).collect();
+                let values: Vec<_> = (0..2).map(|slot| values[slot][lane] as usize).collect();
+                assert_eq!(row, values, "values stand with their columns");
+                row.sort_unstable();
+                row.iter().map(|&col| col as u32).collect()
+            })
+            .collect();
+        (columns, found)
+    }
+
+    #[test]
+    fn neighbours_take_an_offset_each() {
+        let rows = std::array::from_fn(|l| [1000 + 2 * l as u32, 70_000 + 2 * l as u32]);
+        let (columns, found) = packed(rows);
+        assert_eq!(found, rows.map(Vec::from).to_vec());
+        assert_eq!(columns.slice_bytes(0), 2 * size_of::<Near>());
+    }
+
+    #[test]
+    fn rows_that_are_far_apart_keep_whole_columns() {
+        let rows = std::array::from_fn(|l| [1000 * l as u32, 1_000_000 - 5000 * l as u32]);
+        let (columns, mut found) = packed(rows);
+        found.iter_mut().for_each(|row| row.sort_unstable());
+        assert_eq!(found, rows.map(Vec::from).to_vec());
+        assert_eq!(columns.slice_bytes(0), 2 * size_of::<[u32; LANES]>());
+    }
+
+    #[test]
+    fn a_row_may_leave_a_slot_empty() {
+        let mut entries = Rows::new();
+        entries.push(0, 5, 5);
+        entries.push(0, 9000, 9000);
+        (1..LANES).for_each(|lane| entries.push(lane, 9000 + lane as u32, 1));
+        let (mut values, mut cols) = ([[0; LANES]; 2], [[NONE; LANES]; 2]);
+        entries.place(&mut values, &mut cols);
+        let columns = Columns::pack(&Pool::new(1), 2, &cols);
+        assert_eq!(columns.slice_bytes(0), 2 * size_of::<Near>());
+        assert_eq!((columns.at(0, 1, 0), columns.at(0, 1, 3)), (9000, 9003));
+    }
+}
