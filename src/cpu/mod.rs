@@ -5,7 +5,7 @@
 mod bandwidth;
 mod dot;
 mod ell;
-pub(crate) mod pool;
+pub mod pool;
 mod prolongation;
 mod restriction;
 mod simd;

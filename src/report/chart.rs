@@ -269,6 +269,18 @@ pub(super) fn bars(title: &str, parts: &[&str], rows: &[(String, Vec<f64>, Strin
     svg + "</svg>" + &legend(&names)
 }
 
+/// One horizontal bar a name, with a text at its end, as an SVG file that needs no page.
+pub fn bar_chart(title: &str, rows: &[(String, f64, String)]) -> String {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(name, value, text)| (name.clone(), vec![*value], text.clone()))
+        .collect();
+    let of_page = bars(title, &[], &rows);
+    let (open, rest) = of_page.split_once('>').expect("an element");
+    let style = include_str!("style.css");
+    format!("{open} xmlns=\"http://www.w3.org/2000/svg\"><style>{style}</style>{rest}\n")
+}
+
 fn open(title: &str, height: f64) -> String {
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
