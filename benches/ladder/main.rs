@@ -118,7 +118,14 @@ fn main() -> anyhow::Result<()> {
     for threads in threads {
         let steps = ladder.climb(threads)?;
         print(&geometry, threads, &steps);
-        bars.extend(steps.iter().map(bar));
+        // The sequential steps are drawn once.
+        let drawn = if bars.is_empty() {
+            &steps[..]
+        } else {
+            &steps[2..]
+        };
+        let contiguous = steps[1].gflops;
+        bars.extend(drawn.iter().map(|step| bar(step, contiguous)));
     }
     if let Some(file) = &flags.svg {
         let title = format!("GFLOP/s on {} x {} x {}", flags.nx, flags.ny, flags.nz);
@@ -172,14 +179,14 @@ impl Ladder {
         let slices = Cpu::<f64>::new(n, Format::Ell28);
         let split = Cpu::<f64>::new(n, Format::Split);
         Ok(vec![
-            self.step("rows on their own", 1, &natural, "", alone.0)?,
-            self.step("contiguous", 1, &natural, "1.5", alone.1)?,
+            self.step("row by row", 1, &natural, "", alone.0)?,
+            self.step("contiguous", 1, &natural, "1.5 over row by row", alone.1)?,
             self.step("8 colours", n, numbered, "> 3 over contiguous", rows())?,
             self.step("plane2:1", n, &plane(1), "better than 8 colours", rows())?,
             self.step("plane2:2", n, &plane(2), "4.8 over contiguous", rows())?,
             self.step("ELLPACK-28", n, &plane(2), "1.05", ellpack)?,
-            self.step("vectorised, color8", n, &Order::COLOR8, "", slices)?,
-            self.step("split, color8", n, &Order::COLOR8, "", split)?,
+            self.step("ell28, SIMD", n, &Order::COLOR8, "", slices)?,
+            self.step("split, SIMD", n, &Order::COLOR8, "", split)?,
         ])
     }
 
@@ -265,7 +272,7 @@ fn distance(ours: &[f64], theirs: &[f64]) -> f64 {
 
 fn print(geometry: &Geometry, threads: usize, steps: &[Step]) {
     let [nx, ny, nz] = geometry.n;
-    println!("\n{nx} x {ny} x {nz}, {threads} threads");
+    println!("\n{nx} x {ny} x {nz}, threads: {threads}");
     println!(
         "{:<20} {:>7} {:>8} {:>7} {:>15} {:>10}  paper",
         "step", "threads", "GFLOP/s", "factor", "over contiguous", "iterations"
@@ -288,13 +295,14 @@ fn print(geometry: &Geometry, threads: usize, steps: &[Step]) {
     }
 }
 
-fn bar(step: &Step) -> (String, f64, String) {
+/// A step for the plot: its rate, the factor over contiguous rows, and the paper's.
+fn bar(step: &Step, contiguous: f64) -> (String, f64, String) {
     let name = format!("{} ({})", step.name, step.threads);
-    let paper = match step.paper {
-        "" => String::new(),
-        factor => format!("; paper {factor}"),
-    };
-    (name, step.gflops, format!("{:.2}{paper}", step.gflops))
+    let factor = step.gflops / contiguous;
+    let paper = step.paper.strip_suffix(" over contiguous");
+    let paper = paper.map_or_else(String::new, |paper| format!("; paper {paper}"));
+    let text = format!("{:.2} GFLOP/s (x {factor:.2}{paper})", step.gflops);
+    (name, step.gflops, text)
 }
 
 /// Measures each transport with so many ranks, and prints a line for each.

@@ -321,6 +321,16 @@ mod tests {
     }
 
     #[test]
+    fn a_bar_chart_is_one_element_with_its_style() {
+        let svg = bar_chart("t", &[("a<b".into(), 1.0, "1 of 2".into())]);
+        assert!(
+            svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
+            "{svg}"
+        );
+        assert!(svg.contains("xmlns=") && svg.contains("--c0") && svg.contains("a&lt;b"));
+    }
+
+    #[test]
     fn names_are_escaped_and_gaps_left_out() {
         let x = Axis::linear("x", [2.0].into_iter());
         let y = Axis::log("y", [1.0, 10.0].into_iter());
