@@ -321,11 +321,14 @@ fn halos(ranks: usize, transports: &[Transport]) -> anyhow::Result<()> {
             "{transport} changes the result"
         );
         if measured.speaks {
+            let factor = match transports {
+                [_] => String::new(),
+                _ => format!(" factor {:.2},", before / measured.iteration),
+            };
             println!(
-                "{:>3} ranks  {transport:<14} {:>8.1} us an iteration, factor {:.2}; {:>6.1} us an exchange",
+                "{:>3} ranks  {transport:<14} {:>8.1} us an iteration,{factor} {:>6.1} us an exchange",
                 measured.ranks,
                 1e6 * measured.iteration,
-                before / measured.iteration,
                 1e6 * measured.exchange
             );
         }
