@@ -28,6 +28,11 @@ pub struct Topology {
     pub last_level_cache: Option<u64>,
 }
 
+/// An array that no cache holds has so many times the bytes of the last-level caches.
+const CACHES: u64 = 4;
+/// Bytes of the caches where the system does not tell.
+const ASSUMED_CACHE: u64 = 32 << 20;
+
 /// Where Linux describes its CPUs.
 const SYSTEM: &str = "/sys/devices/system/cpu";
 
@@ -80,6 +85,11 @@ impl Topology {
             cpus
         };
         numbers.into_iter().map(one).collect()
+    }
+
+    /// Bytes of an array that no cache holds.
+    pub fn beyond_caches(&self) -> u64 {
+        CACHES * self.last_level_cache.unwrap_or(ASSUMED_CACHE)
     }
 
     /// Cores, each counted once however many hardware threads it has.

@@ -6,16 +6,19 @@ use std::time::Instant;
 use super::dot::dot;
 use super::pages::Pages;
 use super::pool::Pool;
+use crate::topology::Topology;
 
-/// Elements of the vector: 256 MiB.
-const LEN: usize = 32 << 20;
+/// Bytes of the vector at most, so that the probe does not need more memory than the run.
+const MOST: u64 = 256 << 20;
 /// Measurements, of which the best counts.
 const ROUNDS: usize = 3;
 
 /// Bytes a second that so many threads read.
 pub fn read_bandwidth(threads: usize) -> f64 {
     let pool = Pool::new(threads);
-    let mut values = Pages::<f64>::zeros(LEN);
+    let bytes = Topology::here().beyond_caches().min(MOST);
+    let len = usize::try_from(bytes).expect("at most MOST") / size_of::<f64>();
+    let mut values = Pages::<f64>::zeros(len);
     // Whoever reads a part has touched it first.
     pool.split(&mut values, |_, part| part.fill(1.0));
     let time = || {

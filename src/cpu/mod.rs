@@ -6,7 +6,7 @@ mod bandwidth;
 mod dot;
 mod ell;
 mod pages;
-pub(crate) mod pool;
+pub mod pool;
 mod prolongation;
 mod restriction;
 mod simd;

@@ -14,18 +14,18 @@ const SPINS: u32 = 2_000;
 const YIELDS: u32 = 200;
 
 /// A team of threads, the caller among them.
-pub(crate) struct Pool {
+pub struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
 }
 
 /// What a member of the team knows while it runs a closure.
 #[derive(Clone, Copy)]
-pub(crate) struct Member<'a> {
+pub struct Member<'a> {
     /// Its number, from 0.
-    pub(crate) index: usize,
+    pub index: usize,
     /// Members of the team.
-    pub(crate) count: usize,
+    pub count: usize,
     shared: &'a Shared,
 }
 
@@ -53,7 +53,7 @@ impl Pool {
     /// A team of `count` threads; `count - 1` are started. A team that fills the CPUs of this process
     /// stays where it is: each of the started threads is pinned to a CPU of its own, which leaves
     /// one to the caller, who stays free since others inherit what it may use.
-    pub(crate) fn new(count: usize) -> Self {
+    pub fn new(count: usize) -> Self {
         assert!(count > 0, "a team has at least one member");
         let shared = Arc::new(Shared {
             count,
@@ -82,7 +82,7 @@ impl Pool {
     }
 
     /// Runs `task` on every member and returns when all are done.
-    pub(crate) fn run(&self, task: impl Fn(Member<'_>) + Sync) {
+    pub fn run(&self, task: impl Fn(Member<'_>) + Sync) {
         let shared = &*self.shared;
         if shared.count > 1 {
             let erased: *const (dyn Fn(Member<'_>) + Sync + '_) = &task;
@@ -113,7 +113,7 @@ impl Pool {
     }
 
     /// Runs `task` on the pieces of `data` that the members own; each gets its piece's start.
-    pub(crate) fn split<T: Send>(&self, data: &mut [T], task: impl Fn(usize, &mut [T]) + Sync) {
+    pub fn split<T: Send>(&self, data: &mut [T], task: impl Fn(usize, &mut [T]) + Sync) {
         let all = SharedSlice::new(data);
         self.run(|member| {
             let range = member.share(all.len());
@@ -212,7 +212,7 @@ impl Shared {
 
 impl Member<'_> {
     /// Waits until every member has come here.
-    pub(crate) fn barrier(&self) {
+    pub fn barrier(&self) {
         let shared = self.shared;
         if shared.count == 1 {
             return;
@@ -230,7 +230,7 @@ impl Member<'_> {
     }
 
     /// This member's share of `len` things: contiguous, the same every time.
-    pub(crate) fn share(&self, len: usize) -> std::ops::Range<usize> {
+    pub fn share(&self, len: usize) -> std::ops::Range<usize> {
         len * self.index / self.count..len * (self.index + 1) / self.count
     }
 }
@@ -253,7 +253,7 @@ fn relax(turn: u32) {
 
 /// A slice that the members of a team write to at places that do not overlap.
 #[derive(Clone, Copy)]
-pub(crate) struct SharedSlice<T> {
+pub struct SharedSlice<T> {
     start: *mut T,
     len: usize,
 }
@@ -264,7 +264,7 @@ unsafe impl<T: Send> Sync for SharedSlice<T> {}
 
 impl<T> SharedSlice<T> {
     /// Borrows the elements of `data` for a team; the caller keeps `data` borrowed while it runs.
-    pub(crate) fn new(data: &mut [T]) -> Self {
+    pub fn new(data: &mut [T]) -> Self {
         Self {
             start: data.as_mut_ptr(),
             len: data.len(),
@@ -281,14 +281,14 @@ impl<T> SharedSlice<T> {
     /// # Safety
     /// No other thread may touch them while the slice lives.
     #[expect(clippy::mut_from_ref, reason = "that is what it is for; see Safety")]
-    pub(crate) unsafe fn slice_mut(&self, range: std::ops::Range<usize>) -> &mut [T] {
+    pub unsafe fn slice_mut(&self, range: std::ops::Range<usize>) -> &mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: in bounds by the assertion, not shared by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 
     /// The first element, for kernels that read some elements while others are written.
-    pub(crate) fn as_ptr(&self) -> *mut T {
+    pub fn as_ptr(&self) -> *mut T {
         self.start
     }
 }

@@ -269,6 +269,18 @@ pub(super) fn bars(title: &str, parts: &[&str], rows: &[(String, Vec<f64>, Strin
     svg + "</svg>" + &legend(&names)
 }
 
+/// One horizontal bar a name, with a text at its end, as an SVG file that needs no page.
+pub fn bar_chart(title: &str, rows: &[(String, f64, String)]) -> String {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(name, value, text)| (name.clone(), vec![*value], text.clone()))
+        .collect();
+    let of_page = bars(title, &[], &rows);
+    let (open, rest) = of_page.split_once('>').expect("an element");
+    let style = include_str!("style.css");
+    format!("{open} xmlns=\"http://www.w3.org/2000/svg\"><style>{style}</style>{rest}\n")
+}
+
 fn open(title: &str, height: f64) -> String {
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
@@ -306,6 +318,16 @@ mod tests {
             let ticks = Axis::linear("n", [most].into_iter()).ticks();
             assert!((3..=7).contains(&ticks.len()), "{most}: {ticks:?}");
         }
+    }
+
+    #[test]
+    fn a_bar_chart_is_one_element_with_its_style() {
+        let svg = bar_chart("t", &[("a<b".into(), 1.0, "1 of 2".into())]);
+        assert!(
+            svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
+            "{svg}"
+        );
+        assert!(svg.contains("xmlns=") && svg.contains("--c0") && svg.contains("a&lt;b"));
     }
 
     #[test]

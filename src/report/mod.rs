@@ -22,6 +22,7 @@ pub mod text;
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Results};
+pub use chart::bar_chart;
 
 /// A field of comma-separated values.
 fn quoted(field: &str) -> String {

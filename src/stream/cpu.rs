@@ -1,12 +1,11 @@
 //! The kernels on the cores: pinned threads, each on the share that it touched first.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use core_affinity::CoreId;
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 use super::check::{Expected, INITIAL};
 #[cfg(target_arch = "x86_64")]
@@ -91,57 +90,91 @@ impl<T: Real, const N: usize> Team<T, N> {
 
     /// Runs a kernel on all threads; returns the sum, if it is one.
     fn run(&mut self, kernel: Kernel) -> f64 {
-        let q = T::from_f64(SCALAR);
         let Self { pool, a, b, c, .. } = self;
         match kernel {
-            Kernel::Copy => each(pool, c, |c, at| kernels::copy(c, &a[at])),
-            Kernel::Scale => each(pool, b, |b, at| kernels::scale(b, q, &c[at])),
-            Kernel::Add => each(pool, c, |c, at| kernels::add(c, &a[at.clone()], &b[at])),
-            Kernel::Triad => each(pool, a, |a, at| {
-                kernels::triad(a, &b[at.clone()], q, &c[at])
-            }),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::CopyNt => each(pool, c, |c, at| nontemporal::copy(c, &a[at])),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::ScaleNt => each(pool, b, |b, at| nontemporal::scale(b, q, &c[at])),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::AddNt => each(pool, c, |c, at| nontemporal::add(c, &a[at.clone()], &b[at])),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::TriadNt => each(pool, a, |a, at| {
-                nontemporal::triad(a, &b[at.clone()], q, &c[at]);
-            }),
-            #[cfg(not(target_arch = "x86_64"))]
-            Kernel::CopyNt | Kernel::ScaleNt | Kernel::AddNt | Kernel::TriadNt => {
-                unreachable!("not among the kernels of this architecture")
-            }
-            Kernel::Dot => {
-                return self.sum(|a, b| kernels::dot(a, b));
-            }
-            Kernel::Read => {
-                return self.sum(|a, _| kernels::read(a));
-            }
+            Kernel::Copy | Kernel::CopyNt => each(pool, kernel, c, [a, a]),
+            Kernel::Scale | Kernel::ScaleNt => each(pool, kernel, b, [c, c]),
+            Kernel::Add | Kernel::AddNt => each(pool, kernel, c, [a, b]),
+            Kernel::Triad | Kernel::TriadNt => each(pool, kernel, a, [b, c]),
+            Kernel::Dot | Kernel::Read => return self.sum(kernel),
         }
         0.0
     }
 
     /// The sum over the threads, in their order.
-    fn sum(&mut self, of: impl Fn(&[Line<T, N>], &[Line<T, N>]) -> f64 + Sync) -> f64 {
+    fn sum(&mut self, kernel: Kernel) -> f64 {
         let (a, b, threads) = (&self.a, &self.b, self.threads);
         self.pool.split(&mut self.parts, |thread, part| {
             let at = a.len() * thread / threads..a.len() * (thread + 1) / threads;
-            part[0] = Arch::new().dispatch(|| of(&a[at.clone()], &b[at.clone()]));
+            let (a, b) = (&a[at.clone()], &b[at]);
+            part[0] = Arch::new().dispatch(Sum { kernel, a, b });
         });
         self.parts.iter().sum()
     }
 }
 
-/// Runs `kernel` on each thread's share of `to`, in the widest vectors of this machine; it also
-/// gets where the share stands.
-fn each<L: Send>(pool: &Pool, to: &mut [L], kernel: impl Fn(&mut [L], Range<usize>) + Sync) {
-    pool.split(to, |start, share| {
-        let at = start..start + share.len();
-        Arch::new().dispatch(|| kernel(share, at.clone()));
+/// Runs `kernel` on each thread's share of `to` and of what it is computed `from`.
+fn each<T: Real, const N: usize>(
+    pool: &Pool,
+    kernel: Kernel,
+    to: &mut [Line<T, N>],
+    from: [&[Line<T, N>]; 2],
+) {
+    pool.split(to, |start, to| {
+        let from = from.map(|lines| &lines[start..start + to.len()]);
+        Arch::new().dispatch(Share { kernel, to, from });
     });
+}
+
+/// One thread's share. It is no closure, since those the compiler may leave outside of the function
+/// that can use the widest vectors of this machine.
+struct Share<'a, T, const N: usize> {
+    kernel: Kernel,
+    to: &'a mut [Line<T, N>],
+    from: [&'a [Line<T, N>]; 2],
+}
+
+impl<T: Real, const N: usize> NullaryFnOnce for Share<'_, T, N> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        let Self { kernel, to, from } = self;
+        let [x, y] = from;
+        let q = T::from_f64(SCALAR);
+        match kernel {
+            Kernel::Copy => kernels::copy(to, x),
+            Kernel::Scale => kernels::scale(to, q, x),
+            Kernel::Add => kernels::add(to, x, y),
+            Kernel::Triad => kernels::triad(to, x, q, y),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::CopyNt => nontemporal::copy(to, x),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::ScaleNt => nontemporal::scale(to, q, x),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::AddNt => nontemporal::add(to, x, y),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::TriadNt => nontemporal::triad(to, x, q, y),
+            _ => unreachable!("a sum, or not among the kernels of this architecture"),
+        }
+    }
+}
+
+/// One thread's part of a sum.
+struct Sum<'a, T, const N: usize> {
+    kernel: Kernel,
+    a: &'a [Line<T, N>],
+    b: &'a [Line<T, N>],
+}
+
+impl<T: Real, const N: usize> NullaryFnOnce for Sum<'_, T, N> {
+    type Output = f64;
+    #[inline(always)]
+    fn call(self) -> f64 {
+        match self.kernel {
+            Kernel::Dot => kernels::dot(self.a, self.b),
+            _ => kernels::read(self.a),
+        }
+    }
 }
 
 /// Pins the threads of the team.

@@ -25,10 +25,6 @@ pub use error::StreamError;
 /// STREAM's q. A pass turns a into (2q + q²) a, so with about √2 − 1 the arrays keep their size
 /// however often they are passed over, but never stay as they are. Exact in single precision.
 pub(crate) const SCALAR: f64 = 53.0 / 128.0;
-/// An array has so many times the bytes of the last-level caches.
-const CACHES: u64 = 4;
-/// Bytes of the caches where the system does not tell.
-const ASSUMED_CACHE: u64 = 32 << 20;
 /// Bytes of an array on a GPU.
 const GPU_ARRAY: u64 = 256 << 20;
 
@@ -350,8 +346,7 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
 
 /// Elements of an array that no cache holds.
 fn beyond_caches(topology: &Topology, element_bytes: usize) -> usize {
-    let cache = topology.last_level_cache.unwrap_or(ASSUMED_CACHE);
-    usize::try_from(CACHES * cache).unwrap_or(usize::MAX) / element_bytes
+    usize::try_from(topology.beyond_caches()).unwrap_or(usize::MAX) / element_bytes
 }
 
 /// Bindings by name, each with the CPUs of its threads.

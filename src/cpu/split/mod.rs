@@ -1,9 +1,9 @@
 //! The split format: A = L + D + U in the order of the sweep, each part in slices of eight rows.
 //!
 //! L holds the columns of earlier rows and the halo, U those of later rows. A part has one width
-//! per colour, so that little is padding, and a column takes one byte and a half (`columns`). A third part, I,
-//! repeats those entries of U whose columns are injected rows, with the coarse row as its column:
-//! the prolongation changes nothing else, so the post-smoother needs nothing else.
+//! per colour, so that little is padding, and a column takes one byte and a half (`columns`). A
+//! third part, I, repeats those entries of U whose columns are injected rows, with the coarse row
+//! as its column: the prolongation changes nothing else, so the post-smoother needs nothing else.
 
 mod columns;
 mod convert;
