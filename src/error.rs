@@ -101,6 +101,12 @@ pub enum Error {
     /// Memory cannot be measured like this.
     #[error(transparent)]
     Stream(#[from] crate::stream::StreamError),
+    /// The network cannot be measured like this, or does not work.
+    #[error(transparent)]
+    Net(#[from] crate::net::NetError),
+    /// Figures of the network that do not suffice.
+    #[error(transparent)]
+    NoFigures(#[from] crate::net::NoFigures),
     /// Figures of memory that do not suffice.
     #[error(transparent)]
     NoRate(#[from] crate::explain::NoRate),

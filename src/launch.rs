@@ -10,7 +10,7 @@ use crate::error::Error;
 /// How ranks are started and talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Ranks in this process: 1, or the devices that work together.
+    /// Ranks in this process: 1, the devices that work together, or as many threads as are asked for.
     pub here: usize,
     /// How halos travel.
     pub transport: Transport,
@@ -49,7 +49,7 @@ pub fn speaks() -> bool {
 }
 
 /// Whether `mpirun` started this process as one of several.
-fn is_one_of_several() -> bool {
+pub fn is_one_of_several() -> bool {
     MPI_SIZES
         .iter()
         .any(|name| env::var(name).is_ok_and(|size| size.parse().is_ok_and(|n: usize| n > 1)))

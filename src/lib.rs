@@ -20,6 +20,7 @@ pub mod machine;
 pub mod meter;
 pub mod mg;
 pub mod model;
+pub mod net;
 pub mod params;
 pub mod plan;
 pub mod progress;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use clap::Parser;
 use cubie::cli::{
-    Cli, Command, DeviceFlags, ExplainFlags, HpcgFlags, Outputs, PlanFlags, ReportFlags,
+    Cli, Command, DeviceFlags, ExplainFlags, HpcgFlags, NetFlags, Outputs, PlanFlags, ReportFlags,
     StreamFlags,
 };
 use cubie::device::Device;
@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Validate(flags) => validate(&flags),
         Command::Plan(flags) => plan(&flags),
         Command::Stream(flags) => stream(&flags),
+        Command::Net(flags) => net(&flags),
         Command::Report(flags) => report_runs(&flags),
         Command::Explain(flags) => explain(&flags),
     };
@@ -114,13 +115,16 @@ fn hpcg_on(ranks: &Ranks, flags: &HpcgFlags, stop: &AtomicBool) -> Result<Ended,
     let (params, device) = prepare(flags, ranks)?;
     agree(ranks, if first { outputs.probe() } else { Ok(()) })?;
 
-    let mut progress: Box<dyn Progress> = if outputs.quiet || !first {
-        Box::new(Silent)
-    } else {
-        Box::new(Bars::new())
-    };
+    let mut progress = progress(outputs.quiet || !first);
     let results = benchmark::run(&params, &device, ranks, progress.as_mut(), stop)?;
     Ok(Ended { results, first })
+}
+
+fn progress(quiet: bool) -> Box<dyn Progress> {
+    match quiet {
+        true => Box::new(Silent),
+        false => Box::new(Bars::new()),
+    }
 }
 
 /// The flags, checked against what this rank's machine and device can hold; all ranks agree.
@@ -266,6 +270,34 @@ fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
     })
 }
 
+fn net(flags: &NetFlags) -> anyhow::Result<ExitCode> {
+    let json = Json(flags.json.as_deref());
+    let measured = launch(
+        &flags.launch(),
+        |ranks| {
+            let first = ranks.rank() == 0;
+            let request = agree(ranks, flags.request(ranks.size()))?;
+            agree(ranks, if first { json.probe() } else { Ok(()) })?;
+            let mut progress = progress(!first);
+            let net = cubie::net::run(ranks, &request, progress.as_mut())?;
+            Ok(first.then_some(net))
+        },
+        |error| eprintln!("error: {error}"),
+    )?;
+    let Some(measured) = measured else {
+        return Ok(ExitCode::from(COULD_NOT_RUN));
+    };
+    if let Some(net) = measured {
+        let shown = if flags.csv {
+            report::net::csv(&net)
+        } else {
+            report::net::text(&net)
+        };
+        json.deliver(&shown, || report::net::json(&net))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Lays saved runs side by side.
 fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
     let runs = flags.runs.iter().map(|path| Run::read(path));
@@ -335,10 +367,15 @@ struct Json<'a>(Option<&'a Path>);
 impl<'a> Json<'a> {
     /// A file, `-` for the standard output, or nowhere; a file is probed.
     fn new(path: Option<&'a Path>) -> anyhow::Result<Self> {
-        if let Some(path) = path.filter(|path| *path != Path::new("-")) {
-            report::file::probe(path)?;
-        }
-        Ok(Self(path))
+        let json = Self(path);
+        json.probe()?;
+        Ok(json)
+    }
+
+    /// Finds out whether the file can be written.
+    fn probe(&self) -> Result<(), cubie::Error> {
+        let file = self.0.filter(|path| *path != Path::new("-"));
+        file.map_or(Ok(()), report::file::probe)
     }
 
     /// Shows `shown`, on the standard error if the standard output is for JSON.

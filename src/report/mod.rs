@@ -10,6 +10,7 @@ pub mod html;
 pub mod json;
 pub mod kernels;
 pub mod log;
+pub mod net;
 pub mod number;
 mod own;
 pub mod plan;

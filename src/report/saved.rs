@@ -16,6 +16,8 @@ pub enum Kind {
     Hpcg,
     /// Those of `cubie stream`.
     Stream,
+    /// Those of `cubie net`.
+    Net,
     /// Those of `cubie explain`.
     Explain,
 }
@@ -26,6 +28,7 @@ impl Kind {
         match self {
             Self::Hpcg => "hpcg",
             Self::Stream => "stream",
+            Self::Net => "net",
             Self::Explain => "explain",
         }
     }
