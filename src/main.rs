@@ -14,10 +14,11 @@ use cubie::cli::{
     StreamFlags,
 };
 use cubie::device::Device;
-use cubie::explain::{Explanation, Rates};
+use cubie::explain::{Explanation, Network, Rates};
 use cubie::fit::{Room, rehearse};
 use cubie::launch::{Failure, agree, launch, speaks};
 use cubie::machine::Machine;
+use cubie::net::Net;
 use cubie::params::Hybrid;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
@@ -327,6 +328,10 @@ fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         Some(path) => Some(saved::read(path, Kind::Stream)?),
         None => None,
     };
+    let net: Option<Net> = match &flags.net {
+        Some(path) => Some(saved::read(path, Kind::Net)?),
+        None => None,
+    };
     let run = match &flags.run {
         Some(path) => Run::read(path)?,
         None => {
@@ -347,17 +352,25 @@ fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         (None, Some(streams)) => Rates::new(&streams, run.device.kind == "cpu")?,
         (None, None) => Rates::new(&memory_now(&run)?, run.device.kind == "cpu")?,
     };
+    let network = match net {
+        Some(net) => Some(Network::measured(&net, run.transport())?),
+        None => flags.network(),
+    };
     let local = run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-    let scaled = match flags.scaling(local) {
-        Some(scaling) => cubie::explain::scale(&run, &rates, &scaling)?,
+    let scaling = network.map(|network| flags.scaling(local, network));
+    let scaled = match &scaling {
+        Some(scaling) => cubie::explain::scale(&run, &rates, scaling)?,
         None => Vec::new(),
     };
     let explanation = Explanation::new(&run, &rates);
     let mut shown = report::explain::text(&explanation);
-    if !scaled.is_empty() {
-        shown += &report::explain::scaled_text(&scaled);
+    let network = scaling.as_ref().map(|scaling| &scaling.network);
+    if let Some(network) = network {
+        shown += &report::explain::scaled_text(&scaled, network);
     }
-    json.deliver(&shown, || report::explain::json(&explanation, &scaled))?;
+    json.deliver(&shown, || {
+        report::explain::json(&explanation, &scaled, network)
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::report::run::{Ops, Run};
 use crate::stream::Streams;
 
-pub use scale::{Network, RankCount, Scaled, Scaling, scale};
+pub use scale::{Link, Network, RankCount, Scaled, Scaling, scale};
 
 /// The bytes that a store costs beside those that STREAM counts: the cache line is read first, so
 /// Triad moves four arrays where it counts three.

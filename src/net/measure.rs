@@ -29,16 +29,15 @@ pub(super) enum Clock {
 /// How long it took.
 pub(super) struct Timed {
     pub(super) repetitions: usize,
-    /// Seconds of a repetition on each rank.
+    /// Seconds of a repetition on each rank; of a message where one follows the other.
     pub(super) seconds: Vec<f64>,
 }
 
 /// Times an operation on messages of so many bytes, at most `limit` seconds; nothing if any rank
 /// got something else than was sent. All ranks get the same.
-pub(super) fn measure(
+pub(super) fn measure<R: Repeated>(
     ranks: &Ranks,
-    operation: &mut dyn Repeated,
-    clock: Clock,
+    operation: &mut R,
     bytes: usize,
     limit: f64,
 ) -> Option<Timed> {
@@ -60,28 +59,31 @@ pub(super) fn measure(
     }
     let timed = WARM_UP..WARM_UP + repetitions;
     let mut seconds = 0.0;
-    match clock {
+    match R::CLOCK {
         Clock::Together => {
             let start = Instant::now();
             for k in timed {
-                operation.prepare(k, Depth::Ends);
+                operation.prepare(k, Depth::First);
                 operation.run();
-                is_right &= operation.is_right(k, Depth::Ends);
+                is_right &= operation.is_right(k, Depth::First);
             }
             seconds = start.elapsed().as_secs_f64();
         }
         Clock::Each => {
             for k in timed {
-                operation.prepare(k, Depth::Ends);
+                operation.prepare(k, Depth::First);
                 let start = Instant::now();
                 operation.run();
                 seconds += start.elapsed().as_secs_f64();
-                is_right &= operation.is_right(k, Depth::Ends);
+                is_right &= operation.is_right(k, Depth::First);
                 ranks.barrier();
             }
         }
     }
-    let all = ranks.gather(&[seconds / repetitions as f64, f64::from(is_right)]);
+    let all = ranks.gather(&[
+        seconds / repetitions as f64 / R::MESSAGES,
+        f64::from(is_right),
+    ]);
     all.iter().all(|rank| rank[1] == 1.0).then(|| Timed {
         repetitions,
         seconds: all.iter().map(|rank| rank[0]).collect(),

@@ -3,14 +3,16 @@
 //!
 //! Every operation runs on 2, 4, 8 … ranks and on all of them, while the others wait in a barrier.
 //! Before the timing every byte that arrives is compared with what was sent; in a timed repetition
-//! the first and the last element of a message, which carry its number.
+//! the first element of a message, which carries its number.
 
 mod alpha_beta;
 mod error;
 mod halo;
 mod measure;
 mod operations;
+mod paged;
 mod payload;
+mod tables;
 
 use std::str::FromStr;
 
@@ -22,9 +24,7 @@ use crate::Error;
 use crate::launch::{Failure, agree};
 use crate::machine::Machine;
 use crate::progress::Progress;
-use alpha_beta::Point;
-use measure::{Clock, measure};
-use operations::{Allreduce, Barrier, Bcast, Neighbours, PingPong, Repeated};
+use tables::Part;
 
 pub use alpha_beta::AlphaBeta;
 pub use error::{NetError, NoFigures};
@@ -268,121 +268,4 @@ fn counts(size: usize) -> Vec<usize> {
         .take_while(|&count| count < size)
         .chain([size])
         .collect()
-}
-
-/// The sizes of messages: nothing, then powers of two from `least` to `most`.
-fn sizes(least: usize, most: usize) -> Vec<usize> {
-    let powers = (0..).map(|power| least << power);
-    [0].into_iter()
-        .chain(powers.take_while(|&bytes| bytes <= most))
-        .collect()
-}
-
-/// One operation on some ranks.
-struct Part<'a> {
-    operation: Operation,
-    request: &'a Request,
-    waiting: usize,
-}
-
-impl Part<'_> {
-    fn tables(&self, ranks: &Ranks) -> Result<Vec<Table>, Error> {
-        if self.operation == Operation::Halo {
-            let transports = ranks.transports().into_iter();
-            return transports
-                .map(|transport| self.halos(ranks, transport))
-                .collect();
-        }
-        let least = match self.operation {
-            Operation::Allreduce => size_of::<f32>(),
-            _ => 1,
-        };
-        let sizes = match self.operation {
-            Operation::Barrier => vec![0],
-            _ => sizes(least, self.request.max_bytes),
-        };
-        let rows = sizes.into_iter().map(|bytes| self.row(ranks, bytes));
-        let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
-        Ok(vec![self.table(ranks, self.operation.name().into(), rows)])
-    }
-
-    fn row(&self, ranks: &Ranks, bytes: usize) -> Result<Row, Error> {
-        let comm = ranks.comm();
-        let (mut repeated, clock): (Box<dyn Repeated + '_>, _) = match self.operation {
-            Operation::PingPong => (Box::new(PingPong::new(comm, bytes)), Clock::Together),
-            Operation::Exchange => (Box::new(Neighbours::ring(ranks, bytes)?), Clock::Together),
-            Operation::Bcast => (Box::new(Bcast::new(comm, bytes)), Clock::Each),
-            Operation::Allreduce => (Box::new(Allreduce::new(comm, bytes)), Clock::Each),
-            Operation::Barrier => (Box::new(Barrier(comm)), Clock::Together),
-            Operation::Halo => unreachable!("halos have sizes of their own"),
-        };
-        let row = self.measured(ranks, self.operation.name(), &mut *repeated, clock, bytes)?;
-        Ok(match self.operation {
-            // There and back are two messages.
-            Operation::PingPong => Row {
-                min: row.min / 2.0,
-                max: row.max / 2.0,
-                avg: row.avg / 2.0,
-                ..row
-            },
-            _ => row,
-        })
-    }
-
-    fn halos(&self, ranks: &Ranks, transport: Transport) -> Result<Table, Error> {
-        let name = halo_name(transport.name());
-        let mut rows = Vec::new();
-        for (shape, neighbours) in halo::halos(ranks, self.request.local)? {
-            let bytes = shape.bytes.iter().sum();
-            let mut exchange = halo::exchange(ranks, transport, neighbours)?;
-            let row = self.measured(ranks, &name, &mut exchange, Clock::Together, bytes)?;
-            rows.push(Row {
-                halo: Some(shape),
-                ..row
-            });
-        }
-        Ok(self.table(ranks, name, rows))
-    }
-
-    fn measured(
-        &self,
-        ranks: &Ranks,
-        name: &str,
-        repeated: &mut dyn Repeated,
-        clock: Clock,
-        bytes: usize,
-    ) -> Result<Row, Error> {
-        let timed = measure(ranks, repeated, clock, bytes, self.request.seconds);
-        let timed = timed.ok_or_else(|| NetError::Corrupted {
-            operation: name.into(),
-            size: bytes,
-            processes: ranks.size(),
-        })?;
-        let seconds = timed.seconds.iter().copied();
-        Ok(Row {
-            bytes,
-            repetitions: timed.repetitions,
-            min: seconds.clone().fold(f64::INFINITY, f64::min),
-            max: seconds.clone().fold(0.0, f64::max),
-            avg: seconds.sum::<f64>() / timed.seconds.len() as f64,
-            halo: None,
-        })
-    }
-
-    fn table(&self, ranks: &Ranks, operation: String, rows: Vec<Row>) -> Table {
-        // A collective operation on nothing does nothing.
-        let points = rows.iter().filter(|row| row.bytes > 0).map(|row| Point {
-            messages: row.halo.as_ref().map_or(1, |shape| shape.to.len()),
-            bytes: row.bytes,
-            seconds: row.max,
-        });
-        let fit = AlphaBeta::fit(&points.collect::<Vec<_>>());
-        Table {
-            operation,
-            processes: ranks.size(),
-            waiting: self.waiting,
-            rows,
-            fit,
-        }
-    }
 }

@@ -7,11 +7,18 @@ use cubie_host::comm::{Comm, Transport};
 use cubie_host::halo::Neighbour;
 use cubie_host::{HaloExchange, Ranks};
 
+use super::measure::Clock;
+use super::paged::Paged;
 use super::payload::{Depth, Route, holds, holds_sums, sums, write, write_values};
 use crate::Error;
 
 /// An operation on messages of one size, made once and repeated often.
 pub(super) trait Repeated {
+    /// What the clock sees.
+    const CLOCK: Clock;
+    /// Messages of a repetition that follow one another.
+    const MESSAGES: f64 = 1.0;
+
     /// Makes ready what repetition `k` sends; not timed where repetitions are timed one by one.
     fn prepare(&mut self, k: usize, depth: Depth);
     /// Does it.
@@ -23,38 +30,35 @@ pub(super) trait Repeated {
 /// A message from rank 0 to rank 1, and one back.
 pub(super) struct PingPong<'a> {
     comm: &'a dyn Comm,
-    outgoing: Vec<u8>,
-    incoming: Vec<u8>,
+    there: Route,
+    back: Route,
+    outgoing: Paged<u8>,
+    incoming: Paged<u8>,
 }
 
 impl<'a> PingPong<'a> {
     pub(super) fn new(comm: &'a dyn Comm, bytes: usize) -> Self {
         assert_eq!(comm.size(), 2);
+        // Asked once: even this call would be seen by the clock.
+        let (from, to) = (comm.rank(), 1 - comm.rank());
         Self {
             comm,
-            outgoing: vec![0; bytes],
-            incoming: vec![0; bytes],
+            there: Route { from, to },
+            back: Route { from: to, to: from },
+            outgoing: Paged::new(bytes),
+            incoming: Paged::new(bytes),
         }
-    }
-
-    fn there(&self) -> Route {
-        let from = self.comm.rank();
-        Route { from, to: 1 - from }
-    }
-
-    fn back(&self) -> Route {
-        let Route { from, to } = self.there();
-        Route { from: to, to: from }
     }
 }
 
 impl Repeated for PingPong<'_> {
+    const CLOCK: Clock = Clock::Together;
+    const MESSAGES: f64 = 2.0;
     fn prepare(&mut self, k: usize, depth: Depth) {
-        let there = self.there();
-        write(&mut self.outgoing, there, k, depth);
+        write(&mut self.outgoing, self.there, k, depth);
     }
     fn run(&mut self) {
-        let other = self.there().to;
+        let other = self.there.to;
         if other == 1 {
             self.comm.send(other, &self.outgoing);
             self.comm.receive(other, &mut self.incoming);
@@ -64,7 +68,7 @@ impl Repeated for PingPong<'_> {
         }
     }
     fn is_right(&self, k: usize, depth: Depth) -> bool {
-        holds(&self.incoming, self.back(), k, depth)
+        holds(&self.incoming, self.back, k, depth)
     }
 }
 
@@ -116,6 +120,7 @@ impl Neighbours {
 }
 
 impl Repeated for Neighbours {
+    const CLOCK: Clock = Clock::Together;
     fn prepare(&mut self, k: usize, depth: Depth) {
         self.now = (k, depth);
     }
@@ -155,19 +160,20 @@ impl Repeated for Neighbours {
 /// Bytes from rank 0 to all.
 pub(super) struct Bcast<'a> {
     comm: &'a dyn Comm,
-    bytes: Vec<u8>,
+    bytes: Paged<u8>,
 }
 
 impl<'a> Bcast<'a> {
     const ROUTE: Route = Route { from: 0, to: 0 };
 
     pub(super) fn new(comm: &'a dyn Comm, bytes: usize) -> Self {
-        let bytes = vec![0; bytes];
+        let bytes = Paged::new(bytes);
         Self { comm, bytes }
     }
 }
 
 impl Repeated for Bcast<'_> {
+    const CLOCK: Clock = Clock::Each;
     fn prepare(&mut self, k: usize, depth: Depth) {
         if self.comm.rank() == 0 {
             write(&mut self.bytes, Self::ROUTE, k, depth);
@@ -184,24 +190,25 @@ impl Repeated for Bcast<'_> {
 /// Sums over all ranks.
 pub(super) struct Allreduce<'a> {
     comm: &'a dyn Comm,
-    mine: Vec<f32>,
-    sums: Vec<f32>,
+    mine: Paged<f32>,
+    sums: Paged<f32>,
     expected: Vec<f32>,
 }
 
 impl<'a> Allreduce<'a> {
     pub(super) fn new(comm: &'a dyn Comm, bytes: usize) -> Self {
-        let zeros = vec![0.0; bytes / size_of::<f32>()];
+        let len = bytes / size_of::<f32>();
         Self {
             comm,
-            mine: zeros.clone(),
-            sums: zeros,
+            mine: Paged::new(len),
+            sums: Paged::new(len),
             expected: sums(comm.size()),
         }
     }
 }
 
 impl Repeated for Allreduce<'_> {
+    const CLOCK: Clock = Clock::Each;
     fn prepare(&mut self, k: usize, depth: Depth) {
         write_values(&mut self.mine, self.comm.rank(), k, depth);
     }
@@ -217,6 +224,7 @@ impl Repeated for Allreduce<'_> {
 pub(super) struct Barrier<'a>(pub(super) &'a dyn Comm);
 
 impl Repeated for Barrier<'_> {
+    const CLOCK: Clock = Clock::Together;
     fn prepare(&mut self, _: usize, _: Depth) {}
     fn run(&mut self) {
         self.0.barrier();

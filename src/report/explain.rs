@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::number::{g, percent};
 use super::saved::{self, Kind};
-use crate::explain::{Explanation, Scaled};
+use crate::explain::{Explanation, Link, Network, Scaled};
 
 /// A gap below this share of the run is not worth words.
 const WORTH_WORDS: f64 = 0.01;
@@ -104,8 +104,19 @@ fn sentence(explanation: &Explanation, place: &str, seconds: f64) -> String {
 }
 
 /// The ratings of more ranks.
-pub fn scaled_text(scaled: &[Scaled]) -> String {
+pub fn scaled_text(scaled: &[Scaled], network: &Network) -> String {
+    let cost = |link: &Link| match link.seconds_a_byte {
+        0.0 => format!("{} us", g(1e6 * link.alpha)),
+        seconds => format!("{} us and {} GB/s", g(1e6 * link.alpha), g(1e-9 / seconds)),
+    };
     let mut text = format!(
+        "\nnetwork ({}): a message of a halo {}, a step of a sum {}\n",
+        network.source,
+        cost(&network.halo),
+        cost(&network.allreduce)
+    );
+    let _ = writeln!(
+        text,
         "\n{:>10}{:>8}{:>16}{:>16}{:>16}{:>14}{:>9}{:>11}\n",
         "ranks", "a node", "grid", "box", "GFLOP/s", "iteration ms", "halo", "allreduce"
     );
@@ -128,12 +139,13 @@ pub fn scaled_text(scaled: &[Scaled]) -> String {
 }
 
 /// Everything as JSON; `predicted_gflops` and `measured_gflops` are a contract.
-pub fn json(explanation: &Explanation, scaled: &[Scaled]) -> String {
+pub fn json(explanation: &Explanation, scaled: &[Scaled], network: Option<&Network>) -> String {
     let mut value = serde_json::to_value(explanation).expect("plain numbers and text");
     let gaps = explanation.gaps().into_iter();
     value["gaps"] = gaps
         .map(|(place, seconds)| json!({ "where": place, "seconds": seconds }))
         .collect();
     value["scaled"] = json!(scaled);
+    value["network"] = json!(network);
     saved::text(Kind::Explain, value)
 }

@@ -222,6 +222,13 @@ pub struct Halo {
     pub seconds: f64,
 }
 
+impl Run {
+    /// How halos travelled, if there were any.
+    pub fn transport(&self) -> Option<&str> {
+        self.halo.as_ref().map(|halo| halo.transport.as_str())
+    }
+}
+
 impl Ops {
     /// The names that HPCG's report has for the operations.
     pub const NAMES: [&str; 4] = ["DDOT", "WAXPBY", "SpMV", "MG"];

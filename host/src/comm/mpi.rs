@@ -132,6 +132,12 @@ impl Comm for Mpi {
         self.world.process_at_rank(int(rank)).receive_into(bytes);
     }
     fn broadcast(&self, root: usize, bytes: &mut [u8]) {
+        // The address of an empty slice may be Open MPI's MPI_IN_PLACE.
+        let mut nothing = [0];
+        let bytes = match bytes.is_empty() {
+            true => &mut nothing[..0],
+            false => bytes,
+        };
         self.world.process_at_rank(int(root)).broadcast_into(bytes);
     }
     fn allreduce(&self, mine: &[f32], sums: &mut [f32]) {
