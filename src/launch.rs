@@ -1,6 +1,6 @@
 //! Starting the ranks of a run: one alone, those that `mpirun` started, or threads of this process.
 
-use std::env;
+use std::{env, fmt};
 
 use cubie_host::Ranks;
 use cubie_host::comm::{Comm, Reduce, Transport, threads};
@@ -95,6 +95,12 @@ pub struct Failure {
         expect(dead_code, reason = "only processes end each other")
     )]
     agreed: bool,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
 }
 
 impl<E: Into<Error>> From<E> for Failure {

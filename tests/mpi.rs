@@ -1,6 +1,9 @@
 //! Many processes under `mpirun` (another launcher in `MPIRUN`): builds with `--features mpi`.
 #![cfg(feature = "mpi")]
 
+#[path = "net/layout.rs"]
+mod layout;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -178,6 +181,49 @@ fn some_ranks_on_gpus_and_some_on_cpus_with_unequal_boxes() {
 }
 
 #[test]
+fn the_network_is_measured_on_some_ranks_and_on_all() {
+    let shmem = |t: &Transport| matches!(t, Transport::ShmemBarrier | Transport::ShmemFlag);
+    for ranks in [2, 4].into_iter().filter(|&ranks| is_tried(ranks)) {
+        let dir = tempfile::tempdir().unwrap();
+        let args = "net --max-bytes 16 --nx 16 --time 0.02 --json n.json";
+        let out = output(ranks, args, dir.path());
+        let text = String::from_utf8_lossy(&out.stdout);
+        let error = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{ranks} ranks: {error}");
+        let mut expected = vec![("PingPong".to_owned(), 2)];
+        let counts = if ranks == 2 { &[2][..] } else { &[2, 4] };
+        for operation in ["Exchange", "Bcast", "Allreduce", "Barrier"] {
+            expected.extend(counts.iter().map(|&count| (operation.to_owned(), count)));
+        }
+        for &count in counts {
+            // OpenSHMEM works on all ranks only.
+            let all = transports().into_iter();
+            let there = all.filter(|transport| count == ranks || !shmem(transport));
+            expected.extend(there.map(|transport| (format!("Halo-{transport}"), count)));
+        }
+        let tables = layout::tables(&text);
+        let found = tables.iter().map(|t| (t.operation.clone(), t.processes));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+        for table in &tables {
+            table.check();
+            let sizes: Vec<usize> = table.rows.iter().map(|row| row.bytes).collect();
+            match table.operation.as_str() {
+                "Barrier" => assert_eq!(sizes, [0]),
+                "Allreduce" => assert_eq!(sizes, [0, 4, 8, 16]),
+                name if name.starts_with("Halo") => assert_eq!(sizes.len(), 4),
+                _ => assert_eq!(sizes, [0, 1, 2, 4, 8, 16]),
+            }
+        }
+        let json: Value =
+            serde_json::from_slice(&std::fs::read(dir.path().join("n.json")).unwrap()).unwrap();
+        assert_eq!(json["ranks"], ranks);
+        assert_eq!(json["ranks_a_machine"], ranks);
+        let library = json["library"].as_str().unwrap();
+        assert!(library.contains("MPI"), "{library}");
+    }
+}
+
+#[test]
 fn what_all_ranks_know_is_said_once() {
     let dir = tempfile::tempdir().unwrap();
     for (ranks, args, words) in [
@@ -186,6 +232,9 @@ fn what_all_ranks_know_is_said_once() {
         (11, "--nx 16 --rt 0", "use 10 or 12 ranks"),
         (4, "--nx 16 --rt 0 --npx 3 --npy 1 --npz 1", "3 ranks"),
         (2, "--nx 16 --rt 0 --device cpu+cpu", "under mpirun"),
+        (2, "net --ranks 3", "leave --ranks out"),
+        (2, "net --nx 20", "multiple of 8"),
+        (2, "net --json missing/n.json", "another path"),
     ] {
         let out = output(ranks, args, dir.path());
         let text = String::from_utf8_lossy(&out.stderr);
