@@ -42,16 +42,18 @@ pub(super) fn measure<R: Repeated>(
     limit: f64,
 ) -> Option<Timed> {
     let mut is_right = true;
-    let mut seconds = 0.0;
-    for k in 0..WARM_UP {
+    let mut warm_up = [0.0; WARM_UP];
+    for (k, seconds) in warm_up.iter_mut().enumerate() {
         operation.prepare(k, Depth::Whole);
         let start = Instant::now();
         operation.run();
-        seconds += start.elapsed().as_secs_f64();
+        *seconds = start.elapsed().as_secs_f64();
         is_right &= operation.is_right(k, Depth::Whole);
     }
-    // The first rank decides for all.
-    let one = ranks.gather(&[seconds / WARM_UP as f64])[0][0];
+    // The first rank decides for all; the slowest repetition, mostly the first, does not count.
+    warm_up.sort_by(f64::total_cmp);
+    let usual = &warm_up[..WARM_UP - 1];
+    let one = ranks.gather(&[usual.iter().sum::<f64>() / usual.len() as f64])[0][0];
     let repetitions = repetitions(bytes, one, limit);
 
     for _ in 0..BARRIERS {

@@ -15,7 +15,7 @@ struct Fault {
     rank: usize,
     /// In which operation.
     operation: Operation,
-    /// In which of its messages that have bytes.
+    /// In which of its messages that have a middle.
     message: usize,
     /// In their last byte instead of the first.
     last: bool,
@@ -25,7 +25,7 @@ struct Fault {
 
 impl Fault {
     fn strike(&self, operation: Operation, bytes: &mut [u8]) {
-        if operation != self.operation || self.rank != 1 || bytes.is_empty() {
+        if operation != self.operation || self.rank != 1 || bytes.len() < 8 {
             return;
         }
         let now = self.count.replace(self.count.get() + 1);
@@ -162,7 +162,7 @@ fn a_bit_that_is_turned_over_is_noticed() {
             assert!(error.starts_with(name), "{name}: {error}");
             assert!(error.contains("something else than was sent"), "{error}");
         };
-        // The warm-up of the first size, whole; a timed repetition of it, by its first element.
+        // The warm-up of a size, whole; a timed repetition of it, by the first element.
         noticed(3, true);
         noticed(12, false);
         assert_eq!(outcome(operation, usize::MAX, true), None, "{name}");
