@@ -96,11 +96,7 @@ pub(super) fn measure<R: Repeated>(
 fn repetitions(bytes: usize, seconds: f64, limit: f64) -> usize {
     let by_volume = (VOLUME / bytes.max(1)).clamp(1, MOST_REPETITIONS);
     // A float beyond the integers becomes the largest of them.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "above 0"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "above 0")]
     let by_time = (limit / seconds) as usize;
     by_time.clamp(1, by_volume)
 }

@@ -41,19 +41,17 @@ pub(crate) fn tables(text: &str) -> Vec<Table> {
             tables.last_mut().unwrap().titles = all.collect();
         } else if row.is_match(line) {
             let table = tables.last_mut().unwrap();
-            let mut numbers: Vec<f64> = line
-                .split_whitespace()
-                .map(|number| number.parse().unwrap())
-                .collect();
-            assert_eq!(numbers.len(), table.titles.len(), "{line}");
+            let mut fields = line.split_whitespace();
+            assert_eq!(fields.clone().count(), table.titles.len(), "{line}");
+            let mut whole = || fields.next().unwrap().parse().unwrap();
             let bytes = match table.titles[0].as_str() {
-                "#bytes" => numbers.remove(0),
-                _ => 0.0,
+                "#bytes" => whole(),
+                _ => 0,
             };
             table.rows.push(Row {
-                bytes: bytes as usize,
-                repetitions: numbers.remove(0) as usize,
-                numbers,
+                bytes,
+                repetitions: whole(),
+                numbers: fields.map(|number| number.parse().unwrap()).collect(),
             });
         } else {
             assert!(line.is_empty() || line.starts_with('#'), "not read: {line}");
