@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use cubie_host as host;
 
+use crate::number::bytes;
 use crate::params::InputError;
 use crate::real::Precision;
-use crate::report::number::bytes;
 
 /// Errors of the package.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +106,7 @@ pub enum Error {
     NoRate(#[from] crate::explain::NoRate),
     /// JSON of ours that cannot be used.
     #[error(transparent)]
-    Saved(#[from] crate::report::saved::SavedError),
+    Saved(#[from] crate::saved::SavedError),
     /// A GPU cannot do what was asked for, or failed.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),

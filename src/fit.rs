@@ -130,7 +130,7 @@ impl Room {
             bytes as f64 <= limit
         };
         let n = largest_box(fits).ok_or_else(|| InputError::FillTooSmall {
-            percent: crate::report::number::g(100.0 * share),
+            percent: crate::number::g(100.0 * share),
         })?;
         Ok(Grid::uniform(np, n))
     }

@@ -21,12 +21,12 @@ use cubie::machine::Machine;
 use cubie::params::Hybrid;
 use cubie::plan::Plan;
 use cubie::progress::{Bars, Silent};
-use cubie::report::run::Run;
-use cubie::report::saved::{self, Kind};
 use cubie::results::Alone;
+use cubie::saved::run::Run;
+use cubie::saved::{self, Kind};
 use cubie::stream::{Request, Streams};
 use cubie::validate::kernels::check_kernels;
-use cubie::{Params, Progress, Results, benchmark, gpu, hybrid, report};
+use cubie::{Params, Progress, Results, benchmark, file, gpu, hybrid, report};
 use cubie_host::Ranks;
 
 /// Ran, but failed its checks.
@@ -81,7 +81,7 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
             let run = Run::of(&results);
             let streams = memory_of(&run);
             let page = report::html::page(&[run], streams.as_ref());
-            report::file::write(path, &page)?;
+            file::write(path, &page)?;
         }
     }
     Ok(if results.is_valid() {
@@ -184,7 +184,7 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
         print(&table)?;
     }
     if let Some(path) = outputs.json_file() {
-        report::file::write(path, &report::json::text(results))?;
+        file::write(path, &report::json::text(results))?;
     }
     written?;
     Ok(())
@@ -281,7 +281,7 @@ fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
         report::compare::table(&runs)
     };
     if let Some(path) = &flags.html {
-        report::file::write(path, &report::html::page(&runs, streams.as_ref()))?;
+        file::write(path, &report::html::page(&runs, streams.as_ref()))?;
     }
     print(&shown)?;
     Ok(ExitCode::SUCCESS)
@@ -336,7 +336,7 @@ impl<'a> Json<'a> {
     /// A file, `-` for the standard output, or nowhere; a file is probed.
     fn new(path: Option<&'a Path>) -> anyhow::Result<Self> {
         if let Some(path) = path.filter(|path| *path != Path::new("-")) {
-            report::file::probe(path)?;
+            file::probe(path)?;
         }
         Ok(Self(path))
     }
@@ -350,7 +350,7 @@ impl<'a> Json<'a> {
             }
             Some(path) => {
                 print(shown)?;
-                Ok(report::file::write(path, &json())?)
+                Ok(file::write(path, &json())?)
             }
             None => print(shown),
         }

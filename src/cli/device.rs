@@ -5,8 +5,8 @@ use cubie_host::Order;
 
 use super::values::{PrecisionChoice, positive, positive_real, threads};
 use crate::machine::Machine;
+use crate::number::counted;
 use crate::params::{Devices, Params};
-use crate::report::number::counted;
 
 /// Bytes of a GiB and of a MiB.
 const GIB: f64 = (1u64 << 30) as f64;

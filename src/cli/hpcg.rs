@@ -13,7 +13,9 @@ use crate::Error;
 use crate::launch::Launch;
 use crate::machine::Machine;
 use crate::params::dat::{self, Dat};
-use crate::params::{DeviceChoice, Devices, Format, Hybrid, InputError, Params, Sizes, Split};
+use crate::params::{
+    DeviceChoice, Devices, Format, Hybrid, InputError, Params, Sizes, UnequalBoxes,
+};
 
 /// Side of the box where nobody gives one.
 const DEFAULT_SIDE: usize = 64;
@@ -130,8 +132,8 @@ impl HpcgFlags {
             ));
             rt.unwrap_or(DEFAULT_SECONDS)
         };
-        let split = self.split()?;
-        if let (Some(Split { pz, zl, zu }), Some(nz)) = (split, n[2])
+        let unequal = self.unequal_boxes()?;
+        if let (Some(UnequalBoxes { pz, zl, zu }), Some(nz)) = (unequal, n[2])
             && sized
         {
             notices.push(format!(
@@ -154,11 +156,11 @@ impl HpcgFlags {
         if self.compare && together == 1 {
             return Err(InputError::CompareAlone.into());
         }
-        if together > 1 && (np.is_some() || split.is_some() || self.fill.is_some()) {
+        if together > 1 && (np.is_some() || unequal.is_some() || self.fill.is_some()) {
             return Err(InputError::HybridSizes.into());
         }
         // Devices that share a box divide it when they are known.
-        let grid = Sizes { n, np, split }.grid(if together > 1 { 1 } else { ranks })?;
+        let grid = Sizes { n, np, unequal }.grid(if together > 1 { 1 } else { ranks })?;
         for rank in 0..grid.size() {
             grid.geometry(rank)?;
         }
@@ -221,11 +223,11 @@ impl HpcgFlags {
         }
     }
 
-    fn split(&self) -> Result<Option<Split>, InputError> {
+    fn unequal_boxes(&self) -> Result<Option<UnequalBoxes>, InputError> {
         match (self.pz, self.zl, self.zu) {
             (None | Some(0), None, None) => Ok(None),
-            (Some(pz), Some(zl), Some(zu)) => Ok(Some(Split { pz, zl, zu })),
-            _ => Err(InputError::SplitIncomplete),
+            (Some(pz), Some(zl), Some(zu)) => Ok(Some(UnequalBoxes { pz, zl, zu })),
+            _ => Err(InputError::UnequalIncomplete),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::Error;
-use crate::report::file;
+use crate::file;
 
 /// Where the results go.
 #[derive(Clone, Debug, Args)]

@@ -8,7 +8,7 @@ mod scale;
 
 use serde::Serialize;
 
-use crate::report::run::{Ops, Run};
+use crate::saved::run::{Ops, Run};
 use crate::stream::Streams;
 
 pub use scale::{Network, RankCount, Scaled, Scaling, scale};

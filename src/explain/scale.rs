@@ -13,7 +13,7 @@ use super::{Explanation, Rates};
 use crate::Error;
 use crate::model::{Counts, level_sizes};
 use crate::params::Sizes;
-use crate::report::run::Run;
+use crate::saved::run::Run;
 
 /// Sums over the ranks in an iteration: r·z, p·Ap and r·r.
 const SUMS: f64 = 3.0;

@@ -76,10 +76,10 @@ pub enum InputError {
     #[error(
         "--pz, --zl and --zu belong together: layers of ranks below --pz get boxes of height --zl, the others of height --zu"
     )]
-    SplitIncomplete,
-    /// Both parts of a split must have ranks.
+    UnequalIncomplete,
+    /// Both parts of unequal boxes must have ranks.
     #[error("--pz is {pz}, but there {} of ranks in z, and both parts need at least one; {}", if *npz == 1 { "is 1 layer".to_owned() } else { format!("are {npz} layers") }, if *npz == 1 { "leave out --pz, --zl and --zu".to_owned() } else { format!("use a value from 1 to {}", npz - 1) })]
-    SplitOutside {
+    UnequalOutside {
         /// Layers in the lower part.
         pz: usize,
         /// Layers that there are.

@@ -12,7 +12,7 @@ use cubie_host::{Grid, Order};
 use crate::Precision;
 
 pub use error::InputError;
-pub use sizes::{Sizes, Split};
+pub use sizes::{Sizes, UnequalBoxes};
 
 /// Checked parameters of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Runs side by side: a table in the terminal, and comma-separated values with a run a line.
 
 use super::quoted;
-use super::run::Run;
+use crate::saved::run::Run;
 
 /// The widest column; longer values are cut.
 const WIDEST: usize = 28;

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::number::{g, percent};
-use super::saved::{self, Kind};
 use crate::explain::{Explanation, Scaled};
+use crate::number::{g, percent};
+use crate::saved::{self, Kind};
 
 /// A gap below this share of the run is not worth words.
 const WORTH_WORDS: f64 = 0.01;

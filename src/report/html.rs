@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::chart::{Axis, Plot, bars, escaped};
-use super::number::{bytes, counted, g, percent};
-use super::run::{Ops, Run};
+use crate::number::{bytes, counted, g, percent};
+use crate::saved::run::{Ops, Run};
 use crate::stream::Streams;
 
 /// The page. With `streams`, measured on the runs' device, it tells how far from the bound they are.

@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::saved::{self, Kind};
 use crate::meter::{Op, PerOp};
 use crate::results::{HaloCost, Layer, Results};
+use crate::saved::{self, Kind};
 
 /// The results as a JSON object.
 pub fn json(results: &Results) -> Value {

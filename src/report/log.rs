@@ -3,8 +3,8 @@
 
 use std::fmt::{Display, Write};
 
-use super::number::{counted, g};
 use crate::Results;
+use crate::number::{counted, g};
 
 /// The log's file name.
 pub fn file_name(results: &Results) -> String {

@@ -3,8 +3,8 @@
 use std::fmt::{Display, Write};
 use std::path::Path;
 
-use super::number::{bytes, counted, g, percent};
 use crate::Op;
+use crate::number::{bytes, counted, g, percent};
 use crate::results::Results;
 
 /// What a run found out, in a few lines; `report` is where the whole report is.

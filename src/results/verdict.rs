@@ -5,7 +5,7 @@
 
 use super::{DeviceKind, Results};
 use crate::Precision;
-use crate::report::number::percent;
+use crate::number::percent;
 
 /// Least seconds of timed sets in an official run.
 pub const OFFICIAL_SECONDS: f64 = 1800.0;

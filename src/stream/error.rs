@@ -1,6 +1,6 @@
 //! What can be wrong with a measurement of memory; each message says what would work.
 
-use crate::report::number::{bytes, counted};
+use crate::number::{bytes, counted};
 
 /// Errors of `cubie stream`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
 use crate::params::DeviceChoice;
+use crate::saved;
 use crate::topology::Topology;
-use crate::{Error, Precision, report};
+use crate::{Error, Precision};
 
 pub use bind::{Bind, PLANS, Plan};
 pub use check::Check;
@@ -50,7 +51,7 @@ pub struct Request {
 impl Request {
     /// A short measurement of the device and with the threads of a run that has just ended. On a
     /// CPU it covers as many bytes as the run works on, if caches could hold them.
-    pub fn beside(run: &report::run::Run, machine: &Machine) -> Self {
+    pub fn beside(run: &saved::run::Run, machine: &Machine) -> Self {
         let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
         let arrays = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX) / 3;
         let on_gpu = run.device.kind == "gpu";

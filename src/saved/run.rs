@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer};
 
-use super::number::{bytes, g, percent};
-use super::saved::{self, Kind, SavedError};
 use crate::Results;
+use crate::number::{bytes, g, percent};
 use crate::params::DeviceChoice;
 use crate::results::RankDetail;
+use crate::saved::{self, Kind, SavedError};
 
 /// A run, with the name that tells it from others. What was no finite number is NaN.
 #[derive(Clone, Debug, Deserialize)]
@@ -240,7 +240,7 @@ impl Ops {
 impl Run {
     /// A run that ended just now.
     pub fn of(results: &Results) -> Self {
-        let json = super::json::json(results);
+        let json = crate::report::json::json(results);
         let run = serde_json::from_value(json).expect("written by this version");
         Self {
             name: "this run".into(),

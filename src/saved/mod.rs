@@ -1,5 +1,7 @@
 //! JSON that cubie wrote, read back: each document says in `schema` what it is.
 
+pub mod run;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
