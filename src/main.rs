@@ -78,7 +78,7 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     if first {
         deliver(&results, flags.outputs())?;
         if let Some(path) = &flags.outputs().html {
-            let run = Run::of(&results);
+            let run = Run::of(results.clone());
             let streams = memory_of(&run);
             let page = report::html::page(&[run], streams.as_ref());
             file::write(path, &page)?;
@@ -193,7 +193,7 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
 /// What the memory of the device gives, for the bound in the page; nothing where several ranks
 /// share machines that nobody knows.
 fn memory_of(run: &Run) -> Option<Streams> {
-    if run.ranks > 1 {
+    if run.results.ranks > 1 {
         return None;
     }
     match memory_now(run) {
@@ -207,7 +207,7 @@ fn memory_of(run: &Run) -> Option<Streams> {
 
 /// Measures the memory of a run's device, as the run used it.
 fn memory_now(run: &Run) -> Result<Streams, cubie::Error> {
-    let request = Request::beside(run, &Machine::here());
+    let request = Request::beside(&run.results, &Machine::here());
     cubie::stream::run(&run.device_choice(), &request)
 }
 
@@ -301,21 +301,24 @@ fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
             let stop = stop_on_interrupt()?;
             let run = |ranks: &Ranks| hpcg_on(ranks, &hpcg, &stop);
             match launch(&hpcg.launch(), run, |error| eprintln!("error: {error}"))? {
-                Some(ended) => Run::of(&ended.results),
+                Some(ended) => Run::of(ended.results),
                 None => return Ok(ExitCode::from(COULD_NOT_RUN)),
             }
         }
     };
     anyhow::ensure!(
-        !run.hybrid,
+        !run.results.hybrid,
         "a run on several devices cannot be explained by the memory of one; explain a run on one of them"
     );
     let rates = match (flags.bandwidth, saved) {
         (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
-        (None, Some(streams)) => Rates::new(&streams, run.device.kind == "cpu")?,
-        (None, None) => Rates::new(&memory_now(&run)?, run.device.kind == "cpu")?,
+        (None, Some(streams)) => Rates::new(&streams, run.results.device.kind)?,
+        (None, None) => Rates::new(&memory_now(&run)?, run.results.device.kind)?,
     };
-    let local = run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    let local = run
+        .results
+        .local
+        .map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     let scaled = match flags.scaling(local) {
         Some(scaling) => cubie::explain::scale(&run, &rates, &scaling)?,
         None => Vec::new(),

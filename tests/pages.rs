@@ -39,8 +39,9 @@ fn runs() -> tempfile::TempDir {
     ranks["ranks_detail"] = json!([rank(0), rank(1)]);
     write("two.json", &ranks);
     let mut broken = saved();
-    broken["gflops"] = Value::Null;
-    broken["valid"] = json!(false);
+    broken["true_residual"] = Value::Null;
+    broken["times"]["total"] = json!(0.0);
+    broken["checks"]["symmetry"]["passed"] = json!(false);
     broken["optimised"]["scaled_residuals"] = json!([0.1, null, 0.0]);
     write("broken.json", &broken);
     dir
@@ -57,7 +58,10 @@ fn runs_stand_side_by_side() {
             .split_whitespace()
             .collect::<Vec<_>>()
     };
-    assert_eq!(line("GFLOP/s"), ["GFLOP/s", "1.84466", "1.84466", "nan"]);
+    assert_eq!(
+        line("GFLOP/s"),
+        ["GFLOP/s", "1.84466", "1.84466", "188.472"]
+    );
     assert_eq!(line("ranks"), ["ranks", "1", "2", "1"]);
     let csv = String::from_utf8(report(dir.path(), "one.json two.json --csv").stdout).unwrap();
     let columns: Vec<usize> = csv

@@ -3,24 +3,16 @@
 use std::path::Path;
 
 use cubie::results::*;
-use cubie::{Op, PerOp, Precision, report};
+use cubie::saved::run::Run;
+use cubie::{PerOp, Precision, report};
 
 /// What a run of HPCG 3.1 itself printed.
 const EXAMPLE: &str = include_str!("data/HPCG-Benchmark_3.1_example.txt");
 
-fn per_op([dot, waxpby, spmv, mg]: [f64; 4]) -> PerOp {
-    let mut values = PerOp::default();
-    values[Op::Dot] = dot;
-    values[Op::Waxpby] = waxpby;
-    values[Op::Spmv] = spmv;
-    values[Op::Mg] = mg;
-    values
-}
-
 /// The run of the example, in our words.
 fn example() -> Results {
     Results {
-        started: jiff::civil::date(2026, 11, 30).at(18, 5, 9, 250_000_000),
+        started: jiff::civil::date(2026, 11, 30).at(18, 5, 9, 0),
         device: Device {
             kind: DeviceKind::Cpu,
             name: "Some CPU".into(),
@@ -56,7 +48,6 @@ fn example() -> Results {
             optimise: 0,
             capacity: Some(16 << 30),
         },
-        seconds_asked: 60.0,
         cut_short: false,
         reference: Reference {
             iterations: 50,
@@ -94,7 +85,7 @@ fn example() -> Results {
                 mean: 1.265_95e-16,
                 variance: 0.0,
             },
-            iterations_passed: true,
+            iterations: Iterations { passed: true },
         },
         true_residual: 1.4e-15,
         solution_error: SolutionError {
@@ -105,7 +96,14 @@ fn example() -> Results {
             setup: 0.061_614_6,
             optimise: 2.3e-7,
             total: 18.7011,
-            ops: per_op([2.653_04, 0.095_022_2, 2.023_44, 13.9276]),
+            ops: PerOp::new([2.653_04, 0.095_022_2, 2.023_44, 13.9276]),
+            seconds_asked: 60.0,
+            phases: [("set-up", 0.061_614_6), ("timed sets", 18.7011)]
+                .map(|(name, seconds)| Phase {
+                    name: name.into(),
+                    seconds,
+                })
+                .to_vec(),
             estimated: false,
             allreduce: Some(Allreduce {
                 min: 2.123_78,
@@ -113,17 +111,11 @@ fn example() -> Results {
                 avg: 2.299_83,
             }),
         },
-        moved: per_op([4.75e9, 7.1e9, 31e9, 150e9]),
+        moved: PerOp::new([4.75e9, 7.1e9, 31e9, 150e9]),
         alone: None,
         bandwidth: Some(40e9),
         halo: None,
         ranks_detail: Vec::new(),
-        phases: [("set-up", 0.061_614_6), ("timed sets", 18.7011)]
-            .map(|(name, seconds)| Phase {
-                name: name.into(),
-                seconds,
-            })
-            .to_vec(),
         notices: vec!["sizes are taken from hpcg.dat".into()],
     }
 }
@@ -302,7 +294,7 @@ fn an_official_run_is_long_full_complete_valid_and_double() {
     spoiled(|r| r.cut_short = true, "interrupted");
     spoiled(|r| r.precision = Precision::F32x2, "not IEEE double");
     spoiled(|r| r.checks.spectral.passed = false, "spectral");
-    spoiled(|r| r.checks.iterations_passed = false, "did not reach");
+    spoiled(|r| r.checks.iterations.passed = false, "did not reach");
 }
 
 #[test]
@@ -348,6 +340,54 @@ fn the_json_keeps_its_contract() {
     assert_eq!(json["flops"]["total"], total);
 }
 
+/// What is written as JSON is read back as it was, but for what is no number.
+#[test]
+fn a_saved_run_is_read_back_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a run.json");
+    let read_back = |results: &Results| {
+        std::fs::write(&path, report::json::text(results)).unwrap();
+        Run::read(&path).unwrap().results
+    };
+    let mut hybrid = on_a_gpu(Precision::F32x2);
+    hybrid.alone = Some(Alone {
+        device: "Some GPU".into(),
+        gflops: 1.25,
+    });
+    hybrid.halo = Some(HaloCost {
+        transport: "isend".into(),
+        exchanges: 350,
+        bytes: 1 << 40,
+        seconds: 0.1,
+    });
+    hybrid.ranks_detail = vec![RankDetail {
+        rank: 1,
+        device: "Some, \"other\" CPU".into(),
+        kind: DeviceKind::Cpu,
+        local: [16, 16, 24],
+        share: 1.0 / 3.0,
+        dot: 0.1,
+        waxpby: 0.2,
+        spmv: 0.3,
+        mg: 0.7,
+        busy: 1.2,
+        halo: 0.05,
+        allreduce: 1e-300,
+    }];
+    hybrid.bandwidth = None;
+    for results in [example(), invalid(), cut_short(), hybrid] {
+        assert_eq!(read_back(&results), results);
+    }
+    let mut diverged = alone();
+    diverged.true_residual = f64::NAN;
+    diverged.checks.norms.mean = f64::INFINITY;
+    diverged.optimised.scaled_residuals[1] = f64::NAN;
+    let read = read_back(&diverged);
+    assert!(read.true_residual.is_nan() && read.checks.norms.mean.is_nan());
+    let residuals = &read.optimised.scaled_residuals;
+    assert!(residuals[1].is_nan() && residuals[2] == diverged.optimised.scaled_residuals[2]);
+}
+
 /// Compares with tests/snapshots/report__NAME.snap. INSTA_UPDATE=always records anew.
 #[track_caller]
 fn assert_looks(name: &str, text: &str) {
@@ -364,7 +404,7 @@ fn reports_look_as_recorded() {
     assert_looks("f32", &tail(&on_a_gpu(Precision::F32)));
     assert_looks("cut_short", &tail(&cut_short()));
     let mut quick = alone();
-    quick.seconds_asked = 0.0;
+    quick.times.seconds_asked = 0.0;
     assert_looks("quick", &tail(&quick));
 }
 

@@ -52,20 +52,12 @@ pub fn line(results: &Results) -> String {
     format!(
         "{} GFLOP/s, {} ({}, {}, {} on {})\n",
         g(results.rating().official),
-        status(results),
+        results.status(),
         results.precision,
         results.order,
         results.format,
         device.name
     )
-}
-
-fn status(results: &Results) -> &'static str {
-    match (results.is_official(), results.is_valid()) {
-        (true, _) => "valid and official",
-        (false, true) => "valid, not official",
-        (false, false) => "NOT VALID",
-    }
 }
 
 #[derive(Default)]
@@ -158,7 +150,7 @@ fn checks(table: &mut Table, results: &Results) {
         "iterations",
         format_args!(
             "{}: {} where the reference needs {}; {} a set",
-            verdict(checks.iterations_passed),
+            verdict(checks.iterations.passed),
             results.optimised.iterations,
             results.reference.iterations,
             results.optimised.iterations_per_set
@@ -202,15 +194,10 @@ fn operations(table: &mut Table, results: &Results) {
         ));
     };
     let times = &results.times;
-    for (op, name) in [
-        (Op::Dot, "DDOT"),
-        (Op::Waxpby, "WAXPBY"),
-        (Op::Spmv, "SpMV"),
-        (Op::Mg, "MG"),
-    ] {
+    for op in Op::ALL {
         let gbytes = results.moved[op] / 1e9;
         line(
-            name,
+            op.name(),
             times.ops[op],
             results.gflops_of(op),
             gbytes,
@@ -238,7 +225,7 @@ fn operations(table: &mut Table, results: &Results) {
 }
 
 fn rating(table: &mut Table, results: &Results) {
-    let status = status(results);
+    let status = results.status();
     table.row(
         "rating",
         format_args!("{} GFLOP/s, {status}", g(results.rating().official)),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
 use crate::params::DeviceChoice;
-use crate::saved;
+use crate::results::{DeviceKind, Results};
 use crate::topology::Topology;
 use crate::{Error, Precision};
 
@@ -51,15 +51,15 @@ pub struct Request {
 impl Request {
     /// A short measurement of the device and with the threads of a run that has just ended. On a
     /// CPU it covers as many bytes as the run works on, if caches could hold them.
-    pub fn beside(run: &saved::run::Run, machine: &Machine) -> Self {
+    pub fn beside(run: &Results, machine: &Machine) -> Self {
         let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
         let arrays = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX) / 3;
-        let on_gpu = run.device.kind == "gpu";
+        let on_gpu = run.device.kind == DeviceKind::Gpu;
         Self {
             elements: (!on_gpu).then(|| (arrays / 8).min(beyond_caches(&Topology::here(), 8))),
             times: 10,
             // Not every GPU computes in double precision.
-            single: on_gpu && run.precision != Precision::F64.name(),
+            single: on_gpu && run.precision != Precision::F64,
             threads: Some(threads.min(machine.threads)),
             bind: Bind::Compact,
         }
