@@ -38,11 +38,11 @@ pub enum Error {
         "mpirun started several processes, but this build has no MPI; build with --features mpi"
     )]
     WithoutMpi,
-    /// Devices that work together are threads of one process.
+    /// A second run would need processes of its own.
     #[error(
-        "devices joined with + work together in one process; under mpirun give a list instead, one device for each local rank: --device gpu,cpu"
+        "--compare rates one device alone, which mpirun's other ranks cannot take part in; leave it out, and rate that device in a run of its own"
     )]
-    HybridUnderMpi,
+    CompareUnderMpi,
     /// A box has too few planes to share.
     #[error(
         "{nz} planes are too few for {devices} devices: each needs at least 8; use a larger --nz"

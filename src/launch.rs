@@ -1,4 +1,5 @@
 //! Starting the ranks of a run: one alone, those that `mpirun` started, or threads of this process.
+//! What `mpirun` started several of is one rank each; devices that share a box are then one to a rank.
 
 use std::env;
 
@@ -10,7 +11,7 @@ use crate::error::Error;
 /// How ranks are started and talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Ranks in this process: 1, or the devices that work together.
+    /// Ranks in this process, unless `mpirun` starts one for each: 1, or the devices that share a box.
     pub here: usize,
     /// How halos travel.
     pub transport: Transport,
@@ -49,7 +50,7 @@ pub fn speaks() -> bool {
 }
 
 /// Whether `mpirun` started this process as one of several.
-fn is_one_of_several() -> bool {
+pub fn is_one_of_several() -> bool {
     MPI_SIZES
         .iter()
         .any(|name| env::var(name).is_ok_and(|size| size.parse().is_ok_and(|n: usize| n > 1)))
@@ -62,18 +63,19 @@ fn is_one_of_several() -> bool {
 /// it ends all the others, or on the first rank if all agree on it.
 ///
 /// # Errors
-/// What `rank` fails with, unless `failed` has been told. [`Error::WithoutMpi`] under `mpirun` in a build without MPI.
+/// What `rank` fails with, unless `failed` has been told. [`Error::WithoutMpi`] under `mpirun` in a
+/// build without MPI; [`cubie_host::Error::NoShmem`] where OpenSHMEM is wanted and cannot be had.
 pub fn launch<T: Send>(
     how: &Launch,
     rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
     failed: impl Fn(&str),
 ) -> Result<Option<T>, Error> {
     let here = how.here;
-    if is_one_of_several() {
-        let rank = |ranks: &Ranks| match here {
-            1 => rank(ranks),
-            _ => agree(ranks, Err(Error::HybridUnderMpi)),
-        };
+    let several = is_one_of_several();
+    if how.transport.is_shmem() && (cfg!(not(feature = "shmem")) || (here > 1 && !several)) {
+        return Err(cubie_host::Error::NoShmem.into());
+    }
+    if several {
         return under_mpi(how, rank, failed);
     }
     let outcome = if here == 1 {

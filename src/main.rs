@@ -15,18 +15,16 @@ use cubie::cli::{
 };
 use cubie::device::Device;
 use cubie::explain::{Explanation, Rates};
-use cubie::fit::{Room, rehearse};
-use cubie::launch::{Failure, agree, launch, speaks};
+use cubie::launch::{is_one_of_several, launch, speaks};
 use cubie::machine::Machine;
-use cubie::params::Hybrid;
 use cubie::plan::Plan;
-use cubie::progress::{Bars, Silent};
 use cubie::results::Alone;
+use cubie::run::{Ended, run};
 use cubie::saved::run::Run;
 use cubie::saved::{self, Kind};
 use cubie::stream::{Request, Streams};
 use cubie::validate::kernels::check_kernels;
-use cubie::{Params, Progress, Results, benchmark, file, gpu, hybrid, report};
+use cubie::{Results, file, gpu, interrupt, report};
 use cubie_host::Ranks;
 
 /// Ran, but failed its checks.
@@ -41,12 +39,15 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) if speaks() => error.exit(),
         Err(error) => {
-            // `mpirun` ends all ranks as soon as one ends: the first is given time to speak.
-            std::thread::sleep(std::time::Duration::from_secs(1));
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN));
+            let code = u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN);
+            return in_silence(code);
         }
     };
-    let outcome = match cli.command() {
+    let command = cli.command();
+    if !command.is_for_all_ranks() && !speaks() {
+        return ExitCode::SUCCESS;
+    }
+    let outcome = match command {
         Command::Hpcg(flags) => hpcg(&flags),
         Command::Devices => devices(),
         Command::Validate(flags) => validate(&flags),
@@ -55,10 +56,21 @@ fn main() -> ExitCode {
         Command::Report(flags) => report_runs(&flags),
         Command::Explain(flags) => explain(&flags),
     };
-    outcome.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::from(COULD_NOT_RUN)
-    })
+    match outcome {
+        Ok(code) => code,
+        Err(_) if !speaks() => in_silence(COULD_NOT_RUN),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
+/// Ends a rank that is not the one that speaks for all. `mpirun` ends all as soon as one ends
+/// badly: the first is given time to speak.
+fn in_silence(code: u8) -> ExitCode {
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    ExitCode::from(code)
 }
 
 fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
@@ -84,7 +96,8 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
             file::write(path, &page)?;
         }
     }
-    Ok(if results.is_valid() {
+    // `mpirun` ends all ranks as soon as one ends badly, so only the one that writes does.
+    Ok(if results.is_valid() || !first {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(FAILED)
@@ -95,75 +108,32 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
 fn rate(flags: &HpcgFlags, stop: &AtomicBool) -> anyhow::Result<Option<Ended>> {
     Ok(launch(
         &flags.launch(),
-        |ranks| hpcg_on(ranks, flags, stop),
+        |ranks| run(ranks, flags, stop),
         |error| eprintln!("error: {error}"),
     )?)
 }
 
-/// A rank that has ended well.
-struct Ended {
-    results: Results,
-    /// Whether it is the one that writes.
-    first: bool,
-}
-
-/// One rank's run.
-fn hpcg_on(ranks: &Ranks, flags: &HpcgFlags, stop: &AtomicBool) -> Result<Ended, Failure> {
-    let outputs = flags.outputs();
-    let first = ranks.rank() == 0;
-    let (params, device) = prepare(flags, ranks)?;
-    agree(ranks, if first { outputs.probe() } else { Ok(()) })?;
-
-    let mut progress: Box<dyn Progress> = if outputs.quiet || !first {
-        Box::new(Silent)
-    } else {
-        Box::new(Bars::new())
-    };
-    let results = benchmark::run(&params, &device, ranks, progress.as_mut(), stop)?;
-    Ok(Ended { results, first })
-}
-
-/// The flags, checked against what this rank's machine and device can hold; all ranks agree.
-fn prepare(flags: &HpcgFlags, ranks: &Ranks) -> Result<(Params, Device), Failure> {
-    let machine = Machine::here();
-    let (local, _) = ranks.local();
-    let mut params = agree(ranks, flags.check(ranks.size(), &machine, Path::new(".")))?;
-    params.device = flags.device_of(local).clone();
-    params.threads = flags.threads().unwrap_or_else(|| machine.threads_of(ranks));
-    let device = agree(ranks, Device::open(&params, local))?;
-    let room = agree(ranks, Room::of(&device, &params, machine, ranks))?;
-    if let Some(share) = flags.fill() {
-        let grid = room.fill(share, params.grid.np).map_err(cubie::Error::from);
-        params.grid = agree(ranks, grid)?;
-    }
-    if let Some(Hybrid { weights }) = &params.hybrid {
-        let weights = weights.as_deref();
-        let shared = hybrid::grid(ranks, &params.grid, weights, &device, room.precision);
-        let (grid, notice) = agree(ranks, shared)?;
-        params.grid = grid;
-        params.notices.extend(notice);
-    }
-    let fits = params
-        .grid
-        .geometry(ranks.rank())
-        .map_err(cubie::Error::from);
-    let fits = fits.and_then(|geometry| {
-        room.check(&geometry)?;
-        rehearse(&device, &params, &geometry, ranks)
-    });
-    agree(ranks, fits)?;
-    Ok((params, device))
-}
-
-/// A flag that the first Ctrl-C raises; the second ends the program.
+/// A flag that the first interrupt raises; the second ends the program. Under `mpirun` there is no
+/// second: it passes one on in several ways, and ends ranks that take too long by itself.
 fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if raised.swap(true, Ordering::Relaxed) {
+    interrupt::listen(move || {
+        let again = raised.swap(true, Ordering::Relaxed);
+        let several = is_one_of_several();
+        if again && !several {
             std::process::exit(INTERRUPTED);
         }
-        eprintln!("stopping after the current set, with a report; press Ctrl-C again to stop now");
+        if !again && speaks() {
+            eprintln!(
+                "stopping after the current set, with a report{}",
+                if several {
+                    "; if mpirun ends the ranks before, nothing is written"
+                } else {
+                    "; press Ctrl-C again to stop now"
+                }
+            );
+        }
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(stop)
@@ -221,7 +191,7 @@ fn devices() -> anyhow::Result<ExitCode> {
 const VALIDATED_BOX: [usize; 3] = [32, 24, 40];
 
 fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
-    let params = flags.params(&Machine::here(), Vec::new());
+    let params = flags.params_of_one(&Machine::here())?;
     let device = Device::open(&params, 0)?;
     let precisions = match params.precision {
         Some(asked) => vec![device.precision(Some(asked), &Ranks::serial())?],
@@ -244,13 +214,17 @@ fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
 
 fn plan(flags: &PlanFlags) -> anyhow::Result<ExitCode> {
     let machine = Machine::here();
-    let params = flags.device.params(&machine, Vec::new());
+    let params = flags.device.params_of_one(&machine)?;
     let plan = Plan::new(&params, machine, &flags.request())?;
     print(&report::plan::text(&plan))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
+    anyhow::ensure!(
+        !is_one_of_several(),
+        "cubie stream measures a machine from one process; start it without mpirun"
+    );
     let json = Json::new(flags.json.as_deref())?;
     let streams = cubie::stream::run(&flags.device, &flags.request())?;
     let shown = if flags.csv {
@@ -287,10 +261,14 @@ fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Why devices that share a box are not explained.
+const SEVERAL_DEVICES: &str = "a run on several devices cannot be explained by the memory of one; explain a run on one of them";
+
 /// Explains a saved run, or one that is measured now.
 fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     let json = Json::new(flags.json.as_deref())?;
     let hpcg = flags.hpcg();
+    anyhow::ensure!(hpcg.devices().here() == 1, SEVERAL_DEVICES);
     let saved: Option<Streams> = match &flags.stream {
         Some(path) => Some(saved::read(path, Kind::Stream)?),
         None => None,
@@ -299,20 +277,23 @@ fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         Some(path) => Run::read(path)?,
         None => {
             let stop = stop_on_interrupt()?;
-            let run = |ranks: &Ranks| hpcg_on(ranks, &hpcg, &stop);
-            match launch(&hpcg.launch(), run, |error| eprintln!("error: {error}"))? {
-                Some(ended) => Run::of(ended.results),
+            match rate(&hpcg, &stop)? {
+                Some(ended) if ended.first => Run::of(ended.results),
+                Some(_) => return Ok(ExitCode::SUCCESS),
                 None => return Ok(ExitCode::from(COULD_NOT_RUN)),
             }
         }
     };
-    anyhow::ensure!(
-        !run.results.hybrid,
-        "a run on several devices cannot be explained by the memory of one; explain a run on one of them"
-    );
+    anyhow::ensure!(!run.results.hybrid, SEVERAL_DEVICES);
     let rates = match (flags.bandwidth, saved) {
         (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
         (None, Some(streams)) => Rates::new(&streams, run.results.device.kind)?,
+        (None, None) if run.results.ranks > 1 => match run.results.bandwidth {
+            Some(bandwidth) => Rates::uniform(bandwidth),
+            None => anyhow::bail!(
+                "the memory of several ranks cannot be measured by one; give --bandwidth, the GB/s of all of them together"
+            ),
+        },
         (None, None) => Rates::new(&memory_now(&run)?, run.results.device.kind)?,
     };
     let local = run

@@ -30,6 +30,8 @@ fn runs() -> tempfile::TempDir {
     write("one.json", &saved());
     let mut ranks = saved();
     ranks["ranks"] = json!(2);
+    ranks["processes"] = json!(2);
+    ranks["grid"] = json!([2, 1, 1]);
     ranks["halo"] =
         json!({ "transport": "isend", "exchanges": 350, "bytes": 1_000_000, "seconds": 0.5 });
     let rank = |rank: u64| {

@@ -24,6 +24,7 @@ fn example() -> Results {
         order: "color8".into(),
         format: "ell28".into(),
         ranks: 2,
+        processes: 2,
         threads: 1,
         grid: [2, 1, 1],
         local: [32, 32, 32],
@@ -124,6 +125,7 @@ fn example() -> Results {
 fn alone() -> Results {
     let mut results = example();
     results.ranks = 1;
+    results.processes = 1;
     results.grid = [1; 3];
     results.local = results.global;
     results.times.allreduce = None;

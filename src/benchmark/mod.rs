@@ -90,6 +90,7 @@ pub fn run(
         order: params.order.to_string(),
         format: device.format().to_string(),
         ranks: ranks.size() as u64,
+        processes: ranks.processes() as u64,
         threads: params.threads as u64,
         grid: params.grid.np.map(|n| n as u64),
         local: params.grid.geometry(0)?.n.map(|n| n as u64),

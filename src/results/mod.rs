@@ -33,6 +33,8 @@ pub struct Results {
     pub format: String,
     /// Ranks.
     pub ranks: u64,
+    /// Processes that the ranks are: one each, or one for all.
+    pub processes: u64,
     /// Threads of each rank.
     pub threads: u64,
     /// Ranks in x, y and z.

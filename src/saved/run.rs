@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use cubie_host::geometry::process_grid;
+
 use super::{Kind, SavedError};
 use crate::Results;
 use crate::params::DeviceChoice;
@@ -49,21 +51,13 @@ impl Run {
     /// The command that repeats it.
     pub fn command(&self) -> String {
         let results = &self.results;
-        let details = || results.ranks_detail.iter();
-        let (mpirun, [nx, ny, nz], device) = if results.hybrid {
-            let devices: Vec<_> = details()
-                .map(|rank| flag(rank.kind, &rank.device))
-                .collect();
-            let shares: Vec<_> = details().map(|rank| rank.local[2].to_string()).collect();
-            let device = format!("'{}' --split {}", devices.join("+"), shares.join(":"));
-            (String::new(), results.global, device)
-        } else {
-            let mpirun = match results.ranks {
-                1 => String::new(),
-                ranks => format!("mpirun -n {ranks} "),
-            };
-            let device = flag(results.device.kind, &results.device.name);
-            (mpirun, results.local, format!("'{device}'"))
+        let mpirun = match results.processes {
+            1 => String::new(),
+            processes => format!("mpirun -n {processes} "),
+        };
+        let [nx, ny, nz] = match results.hybrid {
+            true => results.global,
+            false => results.local,
         };
         let layers = match results.layers[..] {
             [lower, upper] if !results.hybrid => {
@@ -76,15 +70,56 @@ impl Run {
             }
             _ => String::new(),
         };
+        let np = results.grid;
+        let by_itself = match results.hybrid {
+            true => [1, 1, results.ranks],
+            false => process_grid(usize::try_from(results.ranks).unwrap_or(1)).map(|n| n as u64),
+        };
+        let grid = if np == by_itself {
+            String::new()
+        } else {
+            format!(" --npx {} --npy {} --npz {}", np[0], np[1], np[2])
+        };
         format!(
-            "{mpirun}cubie hpcg --nx {nx} --ny {ny} --nz {nz}{layers} --rt {} --device {device} --threads {} --precision {} --order {} --format {}",
+            "{mpirun}cubie hpcg --nx {nx} --ny {ny} --nz {nz}{grid}{layers} --rt {} --device {} --threads {} --precision {} --order {} --format {}",
             results.times.seconds_asked,
+            self.devices(),
             results.threads,
             results.precision,
             results.order,
             results.format
         )
     }
+
+    /// Its devices as `--device` takes them, and their shares if they share one box.
+    fn devices(&self) -> String {
+        let results = &self.results;
+        let details = || results.ranks_detail.iter();
+        let names: Vec<&str> = details()
+            .map(|rank| flag(rank.kind, &rank.device))
+            .collect();
+        let heights: Vec<String> = details().map(|rank| rank.local[2].to_string()).collect();
+        let both: Vec<_> = names.iter().zip(&heights).collect();
+        if names.is_empty() {
+            return format!("'{}'", flag(results.device.kind, &results.device.name));
+        }
+        if !results.hybrid {
+            return format!("'{}'", names[..period(&names)].join(","));
+        }
+        let n = match results.processes {
+            1 => both.len(),
+            _ => period(&both),
+        };
+        let (names, shares) = (names[..n].join("+"), heights[..n].join(":"));
+        format!("'{names}' --split {shares}")
+    }
+}
+
+/// After how many values they begin anew.
+fn period<T: PartialEq>(values: &[T]) -> usize {
+    let len = values.len();
+    let repeats = |&n: &usize| len.is_multiple_of(n) && values[n..] == values[..len - n];
+    (1..len).find(repeats).unwrap_or(len)
 }
 
 /// A device as `--device` takes it: a part of a name will do, and commas and + mean more devices.
@@ -92,5 +127,18 @@ fn flag(kind: DeviceKind, name: &str) -> &str {
     match kind {
         DeviceKind::Cpu => "cpu",
         DeviceKind::Gpu => name.split([',', '+']).next().unwrap_or(name).trim(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_begin_anew() {
+        assert_eq!(period(&["gpu", "cpu", "gpu", "cpu"]), 2);
+        assert_eq!(period(&["gpu", "cpu", "cpu", "gpu"]), 4);
+        assert_eq!(period(&["gpu", "cpu", "gpu"]), 3);
+        assert_eq!(period(&[1, 1, 1]), 1);
     }
 }
