@@ -90,6 +90,24 @@ pub enum Error {
         /// What the system says.
         why: io::Error,
     },
+    /// Two outputs would overwrite each other.
+    #[error("{first} and {second} both go to '{}'; choose another path for one of them", path.display())]
+    SameFile {
+        /// One flag.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
+    /// An output would overwrite an input.
+    #[error("{flag} would overwrite '{}', which is read; choose another path", path.display())]
+    OverInput {
+        /// The flag.
+        flag: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
     /// A file cannot be written.
     #[error("cannot write '{}': {why}; choose another path", path.display())]
     Unwritable {

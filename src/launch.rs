@@ -70,13 +70,27 @@ pub fn launch<T: Send>(
     rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
     failed: impl Fn(&str),
 ) -> Result<Option<T>, Error> {
+    launch_then(how, rank, |value| value, failed)
+}
+
+/// As [`launch`], and does `last` with what the first rank yields before the ranks part: an
+/// interrupted `mpirun` lets nobody part any more.
+///
+/// # Errors
+/// As [`launch`].
+pub fn launch_then<T: Send, R>(
+    how: &Launch,
+    rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
+    last: impl FnOnce(T) -> R,
+    failed: impl Fn(&str),
+) -> Result<Option<R>, Error> {
     let here = how.here;
     let several = is_one_of_several();
     if how.transport.is_shmem() && (cfg!(not(feature = "shmem")) || (here > 1 && !several)) {
         return Err(cubie_host::Error::NoShmem.into());
     }
     if several {
-        return under_mpi(how, rank, failed);
+        return under_mpi(how, rank, last, failed);
     }
     let outcome = if here == 1 {
         rank(&Ranks::serial())
@@ -84,7 +98,9 @@ pub fn launch<T: Send>(
         threads::run(here, |comm| rank(&how.ranks(Box::new(comm))))
             .map(|all| all.into_iter().next().expect("at least one rank"))
     };
-    outcome.map(Some).map_err(|Failure { error, .. }| error)
+    outcome
+        .map(|value| Some(last(value)))
+        .map_err(|Failure { error, .. }| error)
 }
 
 /// Why a rank cannot go on.
@@ -138,15 +154,16 @@ pub fn agree<T>(ranks: &Ranks, outcome: Result<T, Error>) -> Result<T, Failure> 
 }
 
 #[cfg(feature = "mpi")]
-fn under_mpi<T>(
+fn under_mpi<T, R>(
     how: &Launch,
     rank: impl Fn(&Ranks) -> Result<T, Failure>,
+    last: impl FnOnce(T) -> R,
     failed: impl Fn(&str),
-) -> Result<Option<T>, Error> {
+) -> Result<Option<R>, Error> {
     let comm = cubie_host::comm::mpi::Mpi::start().ok_or(Error::WithoutMpi)?;
     let ranks = how.ranks(Box::new(comm));
     let error = match rank(&ranks) {
-        Ok(value) => return Ok(Some(value)),
+        Ok(value) => return Ok(Some(last(value))),
         Err(Failure {
             error,
             agreed: false,
@@ -168,10 +185,11 @@ fn under_mpi<T>(
 }
 
 #[cfg(not(feature = "mpi"))]
-fn under_mpi<T>(
+fn under_mpi<T, R>(
     _: &Launch,
     _: impl Fn(&Ranks) -> Result<T, Failure>,
+    _: impl FnOnce(T) -> R,
     _: impl Fn(&str),
-) -> Result<Option<T>, Error> {
+) -> Result<Option<R>, Error> {
     Err(Error::WithoutMpi)
 }

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "this is where errors are printed")]
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use cubie::cli::{
 };
 use cubie::device::Device;
 use cubie::explain::{Explanation, Rates};
-use cubie::launch::{is_one_of_several, launch, speaks};
+use cubie::launch::{is_one_of_several, launch_then, speaks};
 use cubie::machine::Machine;
 use cubie::plan::Plan;
 use cubie::results::Alone;
@@ -75,42 +75,42 @@ fn in_silence(code: u8) -> ExitCode {
 
 fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     let stop = stop_on_interrupt()?;
-    let Some(Ended { mut results, first }) = rate(flags, &stop)? else {
-        return Ok(ExitCode::from(COULD_NOT_RUN));
-    };
-    if let Some(alone) = flags.alone()
-        && !stop.load(Ordering::Relaxed)
-        && let Some(ended) = rate(&alone, &stop)?
-    {
-        results.alone = Some(Alone {
-            device: ended.results.device.name.clone(),
-            gflops: ended.results.rating().official,
-        });
-    }
-    if first {
-        deliver(&results, flags.outputs())?;
-        if let Some(path) = &flags.outputs().html {
-            let run = Run::of(results.clone());
-            let streams = memory_of(&run);
-            let page = report::html::page(&[run], streams.as_ref());
-            file::write(path, &page)?;
+    rate(flags, &stop, |ended| {
+        // `mpirun` ends all ranks as soon as one ends badly, so only the one that writes does.
+        if !ended.first {
+            return Ok(ExitCode::SUCCESS);
         }
-    }
-    // `mpirun` ends all ranks as soon as one ends badly, so only the one that writes does.
-    Ok(if results.is_valid() || !first {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+        let mut results = ended.results;
+        if let Some(alone) = flags.alone()
+            && !stop.load(Ordering::Relaxed)
+        {
+            results.alone = rate(&alone, &stop, |ended| {
+                Ok(Alone {
+                    gflops: ended.results.rating().official,
+                    device: ended.results.device.name,
+                })
+            })?;
+        }
+        deliver(&results, flags.outputs())?;
+        Ok(if results.is_valid() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(FAILED)
+        })
     })
+    .map(|code| code.unwrap_or(ExitCode::from(COULD_NOT_RUN)))
 }
 
-/// Runs the benchmark on the ranks that this process is; nothing if an error has been told.
-fn rate(flags: &HpcgFlags, stop: &AtomicBool) -> anyhow::Result<Option<Ended>> {
-    Ok(launch(
-        &flags.launch(),
-        |ranks| run(ranks, flags, stop),
-        |error| eprintln!("error: {error}"),
-    )?)
+/// Runs the benchmark on the ranks that this process is, and then `last`; nothing if an error has
+/// been told.
+fn rate<R>(
+    flags: &HpcgFlags,
+    stop: &AtomicBool,
+    last: impl FnOnce(Ended) -> anyhow::Result<R>,
+) -> anyhow::Result<Option<R>> {
+    let failed = |error: &str| eprintln!("error: {error}");
+    let rank = |ranks: &Ranks| run(ranks, flags, stop);
+    launch_then(&flags.launch(), rank, last, failed)?.transpose()
 }
 
 /// A flag that the first interrupt raises; the second ends the program. Under `mpirun` there is no
@@ -139,7 +139,7 @@ fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Writes the report, the log and the JSON, and prints the table.
+/// Writes the report, the log, the JSON and the page, and prints the table.
 fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     let written = report::write(results, &outputs.output);
     let table = if outputs.quiet {
@@ -147,15 +147,14 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     } else {
         report::table::table(results, written.as_deref().ok())
     };
-    if outputs.json_on_stdout() {
-        eprint!("{table}");
-        print(&report::json::text(results))?;
-    } else {
-        print(&table)?;
-    }
-    if let Some(path) = outputs.json_file() {
-        file::write(path, &report::json::text(results))?;
-    }
+    let json = outputs.json.as_deref();
+    let json = json.map(|path| (path, report::json::text(results)));
+    let page = outputs.html.as_deref().map(|path| {
+        let run = Run::of(results.clone());
+        let streams = memory_of(&run);
+        (path, report::html::page(&[run], streams.as_ref()))
+    });
+    show(&table, json.into_iter().chain(page))?;
     written?;
     Ok(())
 }
@@ -225,14 +224,18 @@ fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
         !is_one_of_several(),
         "cubie stream measures a machine from one process; start it without mpirun"
     );
-    let json = Json::new(flags.json.as_deref())?;
+    file::probe_all(&[("--json", flags.json.as_deref())], &[])?;
     let streams = cubie::stream::run(&flags.device, &flags.request())?;
     let shown = if flags.csv {
         report::stream::csv(&streams)
     } else {
         report::stream::table(&streams)
     };
-    json.deliver(&shown, || report::stream::json(&streams))?;
+    let json = flags.json.as_deref();
+    show(
+        &shown,
+        json.map(|path| (path, report::stream::json(&streams))),
+    )?;
     Ok(if streams.is_valid() {
         ExitCode::SUCCESS
     } else {
@@ -242,6 +245,10 @@ fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
 
 /// Lays saved runs side by side.
 fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
+    let html = flags.html.as_deref();
+    let inputs = flags.runs.iter().chain(&flags.stream);
+    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+    file::probe_all(&[("--html", html)], &inputs)?;
     let runs = flags.runs.iter().map(|path| Run::read(path));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     let streams = flags
@@ -254,10 +261,8 @@ fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
     } else {
         report::compare::table(&runs)
     };
-    if let Some(path) = &flags.html {
-        file::write(path, &report::html::page(&runs, streams.as_ref()))?;
-    }
-    print(&shown)?;
+    let page = |path| (path, report::html::page(&runs, streams.as_ref()));
+    show(&shown, html.map(page))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -266,79 +271,88 @@ const SEVERAL_DEVICES: &str = "a run on several devices cannot be explained by t
 
 /// Explains a saved run, or one that is measured now.
 fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
-    let json = Json::new(flags.json.as_deref())?;
+    let json = flags.json.as_deref();
+    let inputs = flags.run.iter().chain(&flags.stream);
+    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+    if speaks() {
+        file::probe_all(&[("--json", json)], &inputs)?;
+    }
+    flags.check()?;
+    if let Some(path) = &flags.run {
+        explain_run(&Run::read(path)?, flags)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let hpcg = flags.hpcg();
     anyhow::ensure!(hpcg.devices().here() == 1, SEVERAL_DEVICES);
-    let saved: Option<Streams> = match &flags.stream {
-        Some(path) => Some(saved::read(path, Kind::Stream)?),
-        None => None,
-    };
-    let run = match &flags.run {
-        Some(path) => Run::read(path)?,
-        None => {
-            let stop = stop_on_interrupt()?;
-            match rate(&hpcg, &stop)? {
-                Some(ended) if ended.first => Run::of(ended.results),
-                Some(_) => return Ok(ExitCode::SUCCESS),
-                None => return Ok(ExitCode::from(COULD_NOT_RUN)),
-            }
-        }
-    };
-    anyhow::ensure!(!run.results.hybrid, SEVERAL_DEVICES);
+    let stop = stop_on_interrupt()?;
+    let explained = rate(&hpcg, &stop, |ended| match ended.first {
+        true => explain_run(&Run::of(ended.results), flags),
+        false => Ok(()),
+    })?;
+    Ok(match explained {
+        Some(()) => ExitCode::SUCCESS,
+        None => ExitCode::from(COULD_NOT_RUN),
+    })
+}
+
+fn explain_run(run: &Run, flags: &ExplainFlags) -> anyhow::Result<()> {
+    let results = &run.results;
+    anyhow::ensure!(!results.hybrid, SEVERAL_DEVICES);
+    let saved = flags.stream.as_deref();
+    let saved: Option<Streams> = saved
+        .map(|path| saved::read(path, Kind::Stream))
+        .transpose()?;
+    let kind = results.device.kind;
     let rates = match (flags.bandwidth, saved) {
         (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
-        (None, Some(streams)) => Rates::new(&streams, run.results.device.kind)?,
-        (None, None) if run.results.ranks > 1 => match run.results.bandwidth {
+        (None, Some(streams)) => Rates::new(&streams, kind)?,
+        (None, None) if results.ranks > 1 => match results.bandwidth {
             Some(bandwidth) => Rates::uniform(bandwidth),
             None => anyhow::bail!(
                 "the memory of several ranks cannot be measured by one; give --bandwidth, the GB/s of all of them together"
             ),
         },
-        (None, None) => Rates::new(&memory_now(&run)?, run.results.device.kind)?,
+        (None, None) => Rates::new(&memory_now(run)?, kind)?,
     };
-    let local = run
-        .results
+    let local = results
         .local
         .map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     let scaled = match flags.scaling(local) {
-        Some(scaling) => cubie::explain::scale(&run, &rates, &scaling)?,
+        Some(scaling) => cubie::explain::scale(run, &rates, &scaling)?,
         None => Vec::new(),
     };
-    let explanation = Explanation::new(&run, &rates);
+    let explanation = Explanation::new(run, &rates);
     let mut shown = report::explain::text(&explanation);
     if !scaled.is_empty() {
         shown += &report::explain::scaled_text(&scaled);
     }
-    json.deliver(&shown, || report::explain::json(&explanation, &scaled))?;
-    Ok(ExitCode::SUCCESS)
+    let json = flags.json.as_deref();
+    show(
+        &shown,
+        json.map(|path| (path, report::explain::json(&explanation, &scaled))),
+    )
 }
 
-/// Where JSON goes beside what is shown.
-struct Json<'a>(Option<&'a Path>);
-
-impl<'a> Json<'a> {
-    /// A file, `-` for the standard output, or nowhere; a file is probed.
-    fn new(path: Option<&'a Path>) -> anyhow::Result<Self> {
-        if let Some(path) = path.filter(|path| *path != Path::new("-")) {
-            file::probe(path)?;
-        }
-        Ok(Self(path))
+/// Prints `shown`, and writes files; where one of them is the standard output, `shown` goes to the
+/// standard error.
+fn show<'a>(
+    shown: &str,
+    files: impl IntoIterator<Item = (&'a Path, String)>,
+) -> anyhow::Result<()> {
+    let files: Vec<_> = files.into_iter().collect();
+    if files.iter().any(|(path, _)| file::is_stdout(path)) {
+        eprint!("{shown}");
+    } else {
+        print(shown)?;
     }
-
-    /// Shows `shown`, on the standard error if the standard output is for JSON.
-    fn deliver(&self, shown: &str, json: impl FnOnce() -> String) -> anyhow::Result<()> {
-        match self.0 {
-            Some(path) if path == Path::new("-") => {
-                eprint!("{shown}");
-                print(&json())
-            }
-            Some(path) => {
-                print(shown)?;
-                Ok(file::write(path, &json())?)
-            }
-            None => print(shown),
+    for (path, contents) in files {
+        if file::is_stdout(path) {
+            print(&contents)?;
+        } else {
+            file::write(path, &contents)?;
         }
     }
+    Ok(())
 }
 
 /// Prints to the standard output; a reader that has seen enough is no error.

@@ -85,6 +85,11 @@ pub enum InputError {
         /// Ranks on this machine.
         ranks: usize,
     },
+    /// A saved run has its box.
+    #[error(
+        "beside a saved run --nx, --ny and --nz are the box of the ranks to predict; add --ranks, or leave them out"
+    )]
+    BoxOfSavedRun,
     /// A list where one device makes sense.
     #[error("this command takes one --device; name one of them")]
     OneDevice,

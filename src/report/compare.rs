@@ -1,7 +1,7 @@
 //! Runs side by side: a table in the terminal, and comma-separated values with a run a line.
 
 use super::quoted;
-use crate::number::{bytes, g, percent};
+use crate::number::{bytes, fixed, percent, readable};
 use crate::results::Results;
 use crate::saved::run::Run;
 
@@ -77,7 +77,7 @@ pub(super) fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let rating = results.rating();
     let memory = &results.memory;
     let mut facts = vec![
-        ("GFLOP/s", g(rating.official)),
+        ("GFLOP/s", readable(rating.official)),
         ("status", results.status().into()),
         ("device", results.device.name.clone()),
         ("backend", results.device.backend.clone()),
@@ -103,11 +103,11 @@ pub(super) fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let iterations = results.iterations() as f64;
     let names = ["DDOT ms/it", "WAXPBY ms/it", "SpMV ms/it", "MG ms/it"];
     for (name, seconds) in names.into_iter().zip(results.times.ops.all()) {
-        facts.push((name, format!("{:.4}", 1e3 * seconds / iterations)));
+        facts.push((name, fixed(1e3 * seconds / iterations, 4)));
     }
-    facts.push(("raw GFLOP/s", g(rating.raw)));
+    facts.push(("raw GFLOP/s", readable(rating.raw)));
     let speed = results.gbytes_per_second();
-    facts.push(("GB/s moved", format!("{speed:.2}")));
+    facts.push(("GB/s moved", fixed(speed, 2)));
     let halo = results.halo.as_ref();
     let share = halo.map(|halo| percent(halo.seconds / results.times.total));
     facts.push(("halo", share.unwrap_or_else(|| "none".into())));

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 use std::path::Path;
 
 use crate::Op;
-use crate::number::{bytes, counted, g, percent};
+use crate::number::{bytes, counted, fixed, g, of_memory, percent};
 use crate::results::Results;
 
 /// What a run found out, in a few lines; `report` is where the whole report is.
@@ -180,17 +180,15 @@ fn operations(table: &mut Table, results: &Results) {
     ));
     let mut line = |name: &str, seconds: f64, gflops: f64, gbytes: f64, passes: f64| {
         let speed = gbytes / seconds;
-        let share = results
-            .bandwidth
-            .map_or("-".into(), |b| percent(1e9 * speed / b));
+        let share = results.bandwidth.map_or(f64::NAN, |b| 1e9 * speed / b);
         // What a fused operation leaves has no speed of its own.
         let fused = passes < FUSED;
         let or_fused = |text: String| if fused { "fused".into() } else { text };
         table.line(format_args!(
             "{name:<12}{seconds:>10.3}{:>12}{gbytes:>10.2}{:>10}{passes:>10.2}{:>12}",
-            or_fused(format!("{gflops:.3}")),
-            or_fused(format!("{speed:.2}")),
-            or_fused(share),
+            or_fused(fixed(gflops, 3)),
+            or_fused(fixed(speed, 2)),
+            or_fused(of_memory(share)),
         ));
     };
     let times = &results.times;
@@ -214,7 +212,7 @@ fn operations(table: &mut Table, results: &Results) {
     );
     if let Some(bandwidth) = results.bandwidth {
         table.line(format_args!(
-            "a pass is 324 bytes a row in an iteration; memory gave {:.1} GB/s",
+            "a pass is 324 bytes a row in an iteration; memory gave {:.1} GB/s, cached is what was faster",
             bandwidth / 1e9
         ));
     }

@@ -33,9 +33,17 @@ impl Run {
     /// If the file is not one that this version's `cubie hpcg --json` wrote.
     pub fn read(path: &Path) -> Result<Self, SavedError> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let results: Results = super::read(path, Kind::Hpcg)?;
+        if results.levels.is_empty() {
+            return Err(SavedError::Different {
+                path: path.to_owned(),
+                kind: Kind::Hpcg,
+                why: "it has no levels".into(),
+            });
+        }
         Ok(Self {
             name: name.into_owned(),
-            results: super::read(path, Kind::Hpcg)?,
+            results,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Which CPU each thread is pinned to.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -33,8 +34,17 @@ impl FromStr for Bind {
                 .split(',')
                 .map(range)
                 .collect::<Option<Vec<_>>>()
-                .map(|ranges| Self::Cores(ranges.concat()))
-                .ok_or_else(|| format!("'{list}' is no list of CPUs such as 0,2,4-7")),
+                .ok_or_else(|| format!("'{list}' is no list of CPUs such as 0,2,4-7"))
+                .and_then(|ranges| {
+                    let mut seen = BTreeSet::new();
+                    let cpus = ranges.concat();
+                    match cpus.iter().find(|&cpu| !seen.insert(cpu)) {
+                        Some(cpu) => Err(format!(
+                            "'{list}' has CPU {cpu} twice; each thread needs a CPU of its own"
+                        )),
+                        None => Ok(Self::Cores(cpus)),
+                    }
+                }),
             Some(("per-socket", count)) => count
                 .parse()
                 .ok()

@@ -42,10 +42,10 @@ pub struct Request {
     pub times: usize,
     /// In single precision instead of double.
     pub single: bool,
-    /// Threads, if the user said how many.
+    /// Threads of a CPU, if the user said how many.
     pub threads: Option<usize>,
-    /// Where they are pinned.
-    pub bind: Bind,
+    /// Where they are pinned, if the user said it; else compactly.
+    pub bind: Option<Bind>,
 }
 
 impl Request {
@@ -60,8 +60,8 @@ impl Request {
             times: 10,
             // Not every GPU computes in double precision.
             single: on_gpu && run.precision != Precision::F64,
-            threads: Some(threads.min(machine.threads)),
-            bind: Bind::Compact,
+            threads: (!on_gpu).then(|| threads.min(machine.threads)),
+            bind: None,
         }
     }
 }
@@ -264,6 +264,10 @@ pub fn run(device: &DeviceChoice, request: &Request) -> Result<Streams, Error> {
 
 fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
     let adapter = device.adapter();
+    if request.bind.is_some() || request.threads.is_some() {
+        let device = adapter.name.clone();
+        return Err(StreamError::ThreadsOfGpu { device }.into());
+    }
     if !request.single && !adapter.f64 {
         return Err(Error::Precision {
             device: adapter.name.clone(),
@@ -363,9 +367,13 @@ fn bindings(
     topology: &Topology,
     request: &Request,
 ) -> Result<(Bindings, Vec<(String, String)>), StreamError> {
-    if request.bind != Bind::Plans {
-        let cpus = request.bind.cpus(topology, request.threads)?;
-        return Ok((vec![(request.bind.to_string(), cpus)], Vec::new()));
+    let bind = request.bind.clone().unwrap_or_default();
+    if bind != Bind::Plans {
+        let cpus = bind.cpus(topology, request.threads)?;
+        return Ok((vec![(bind.to_string(), cpus)], Vec::new()));
+    }
+    if request.threads.is_some() {
+        return Err(StreamError::ThreadsOfPlans);
     }
     let (mut bindings, mut skipped) = (Vec::new(), Vec::new());
     for plan in PLANS {

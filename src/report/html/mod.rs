@@ -6,7 +6,7 @@ mod tables;
 use std::fmt::Write;
 
 use super::chart::escaped;
-use crate::number::{counted, g, percent};
+use crate::number::{counted, percent, readable};
 use crate::results::Results;
 use crate::saved::run::Run;
 use crate::stream::Streams;
@@ -23,7 +23,7 @@ pub fn page(runs: &[Run], streams: Option<&Streams>) -> String {
     let title = match runs {
         [run] => format!(
             "cubie: {} GFLOP/s on {}",
-            g(run.results.rating().official),
+            readable(run.results.rating().official),
             run.results.device.name
         ),
         _ => format!("cubie: {} side by side", counted(runs.len() as u64, "run")),
@@ -134,7 +134,7 @@ fn heading(run: &Results, bandwidth: Option<f64>) -> String {
         "<header><h1>HPCG on {}</h1><p class=\"rating\">{} <small>GFLOP/s</small></p>\
          <p><span class=\"{class}\">{}</span> · {} · {x} × {y} × {z} on {} of {} · {}</p>",
         escaped(&run.device.name),
-        g(run.rating().official),
+        readable(run.rating().official),
         run.status(),
         run.precision,
         counted(run.ranks, "rank"),
@@ -148,7 +148,7 @@ fn heading(run: &Results, bandwidth: Option<f64>) -> String {
             text,
             "<p>That is {} of the {} GFLOP/s that it would be if every byte of these kernels came from memory at the {:.1} GB/s that <i>cubie stream</i> measured.{}</p>",
             percent(share),
-            g(bound),
+            readable(bound),
             bandwidth / 1e9,
             if share > 1.0 {
                 " Above 100 %: caches serve a part of them."

@@ -1,7 +1,7 @@
 //! The plots of a page.
 
 use crate::meter::Op;
-use crate::number::{bytes, counted, g, percent};
+use crate::number::{bytes, counted, fixed, percent, readable};
 use crate::report::chart::{Axis, Plot, bars, escaped};
 use crate::results::Results;
 use crate::saved::run::Run;
@@ -18,7 +18,7 @@ pub(super) fn ratings(runs: &[Run]) -> String {
             (
                 run.name.clone(),
                 vec![run.results.rating().official],
-                format!("{}{mark}", g(run.results.rating().official)),
+                format!("{}{mark}", readable(run.results.rating().official)),
             )
         })
         .collect();
@@ -69,7 +69,11 @@ pub(super) fn time_bars(runs: &[Run]) -> String {
             let iterations = run.results.iterations() as f64;
             let each = times.ops.all().map(|seconds| 1e3 * seconds / iterations);
             let total = 1e3 * times.total / iterations;
-            (run.name.clone(), each.to_vec(), format!("{total:.3} ms"))
+            (
+                run.name.clone(),
+                each.to_vec(),
+                format!("{} ms", fixed(total, 3)),
+            )
         })
         .collect();
     bars("Time by kernel", &Op::ALL.map(Op::name), &rows)

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::meter::Op;
+use crate::number::{fixed, of_memory, percent};
 use crate::report::chart::escaped;
 use crate::report::compare;
 use crate::results::Results;
@@ -56,7 +57,7 @@ pub(super) fn kernels_text(run: &Results, bandwidth: Option<f64>) -> String {
         "Of the timed sets; sums that are fused into other kernels move no bytes of their own"
             .to_owned();
     if bandwidth.is_some() {
-        text += "; the last column is the share of the measured bandwidth";
+        text += "; the last column is the share of the measured bandwidth, where caches do not serve more than memory could";
     }
     if run.times.estimated {
         text += "; times are shared out by bytes, since this device has no timestamps";
@@ -69,12 +70,11 @@ pub(super) fn kernels(run: &Results, bandwidth: Option<f64>) -> String {
         let mut row = vec![
             name.to_owned(),
             format!("{seconds:.3}"),
-            format!("{:.1} %", 100.0 * seconds / run.times.total),
-            format!("{:.3}", flops / seconds / 1e9),
-            format!("{:.2}", moved / seconds / 1e9),
+            percent(seconds / run.times.total),
+            fixed(flops / seconds / 1e9, 3),
+            fixed(moved / seconds / 1e9, 2),
         ];
-        let of_memory = |bandwidth| format!("{:.0} %", 100.0 * moved / seconds / bandwidth);
-        row.extend(bandwidth.map(of_memory));
+        row.extend(bandwidth.map(|bandwidth| of_memory(moved / seconds / bandwidth)));
         row
     };
     let (flops, moved) = (run.counts().flops, run.moved);
@@ -119,7 +119,7 @@ pub(super) fn stream_table(streams: &Streams) -> String {
         .measured
         .rows
         .iter()
-        .map(|row| vec![row.name.clone(), format!("{:.1}", row.rate() / 1e6)])
+        .map(|row| vec![row.name.clone(), fixed(row.rate() / 1e6, 1)])
         .collect();
     html_table(&[], &rows)
 }
