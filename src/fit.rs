@@ -145,3 +145,47 @@ impl Room {
         Ok(Grid::uniform(np, n))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Memory;
+    use cubie_host::Ranks;
+    use cubie_host::comm::{Reduce, Transport, threads};
+
+    /// A large box beside a small one: what both need is what counts, not twice the large one.
+    #[test]
+    fn unequal_boxes_fit_beside_each_other() {
+        let grid = Grid::split_in_z([1, 1, 2], [16, 16], 1, 64, 16);
+        let room = |free| Room {
+            kind: DeviceKind::Cpu,
+            precision: Precision::F64,
+            format: Format::Split,
+            device: "the host".into(),
+            memory: None,
+            capacity: None,
+            machine: Machine {
+                memory: Some(Memory {
+                    total: u64::MAX,
+                    free,
+                }),
+                threads: 1,
+            },
+            ranks_here: 2,
+        };
+        let needed = [0, 1].map(|rank| room(0).need(&grid.geometry(rank).unwrap()).host);
+        assert!(needed[0] > 2 * needed[1]);
+        let both: u64 = needed.iter().sum();
+        let check = |free| {
+            threads::run(2, |comm| {
+                let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Fast);
+                room(free).check(&grid.geometry(ranks.rank())?, &ranks)
+            })
+        };
+        assert!(check(both).is_ok());
+        match check(both - 1) {
+            Err(Error::HostMemory { needed, .. }) => assert_eq!(needed, both),
+            other => panic!("{other:?}"),
+        }
+    }
+}

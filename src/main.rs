@@ -84,12 +84,16 @@ fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
         if let Some(alone) = flags.alone()
             && !stop.load(Ordering::Relaxed)
         {
-            results.alone = rate(&alone, &stop, |ended| {
+            let rated = rate(&alone, &stop, |ended| {
                 Ok(Alone {
                     gflops: ended.results.rating().official,
                     device: ended.results.device.name,
                 })
-            })?;
+            });
+            match rated {
+                Ok(rated) => results.alone = rated,
+                Err(error) => eprintln!("the first device alone could not be rated: {error:#}"),
+            }
         }
         deliver(&results, flags.outputs())?;
         Ok(if results.is_valid() {

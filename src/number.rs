@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(of_memory(0.0001), "< 0.1 %");
         assert_eq!(of_memory(1.058), "cached");
         assert_eq!(of_memory(f64::INFINITY), "–");
-        assert_eq!(fixed(0.0 / 0.0, 2), "–");
+        assert_eq!(fixed(f64::NAN, 2), "–");
         assert_eq!(
             (fixed(2.0, 2), readable(0.5)),
             ("2.00".into(), "0.5".into())

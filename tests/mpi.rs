@@ -307,7 +307,7 @@ fn an_interrupted_run_reports_what_it_has() {
 #[test]
 fn an_interrupted_mpirun_leaves_a_word_and_whole_files() {
     let dir = tempfile::tempdir().unwrap();
-    let (child, _) = long_run(64, dir.path());
+    let (child, _) = long_run(32, dir.path());
     std::thread::sleep(Duration::from_secs(3));
     kill("INT", &child.id().to_string());
     let out = child.wait_with_output().unwrap();
