@@ -242,6 +242,16 @@ fn what_makes_no_sense_is_refused() {
     fs::write(dir.path().join("together.json"), together).unwrap();
     refused("together.json", "several devices");
     refused("run.json --json missing/e.json", "another path");
+    refused("run.json --json run.json", "would overwrite");
+    refused(
+        "run.json --stream stream.json --json stream.json",
+        "would overwrite",
+    );
+    refused("run.json --rt 1", "cannot be used with");
+    refused("run.json --device cpu", "cannot be used with");
+    refused("run.json --format ell28", "cannot be used with");
+    refused("run.json --bandwidth 9 --nx 16", "add --ranks");
+    refused("--nx 16 --rt 0 --device cpu+cpu", "several devices");
     let stream = fs::read_to_string(dir.path().join("stream.json")).unwrap();
     fs::write(
         dir.path().join("no-dot.json"),

@@ -8,7 +8,7 @@ use cubie_host::Order;
 use super::values::{positive, positive_real, whole};
 use super::{DeviceFlags, HpcgFlags, Outputs};
 use crate::explain::{Network, RankCount, Scaling};
-use crate::params::Format;
+use crate::params::{Format, InputError};
 
 /// Side of the box of a run that is only measured to be explained.
 const SIDE: usize = 64;
@@ -17,7 +17,7 @@ const SIDE: usize = 64;
 #[derive(Clone, Debug, Args)]
 pub struct ExplainFlags {
     /// What `cubie hpcg --json` wrote [default: a run is measured now]
-    #[arg(value_name = "JSON")]
+    #[arg(value_name = "JSON", conflicts_with_all = ["rt", "device", "precision", "threads", "device_memory", "binding_limit", "order", "format"])]
     pub run: Option<PathBuf>,
     /// What `cubie stream --json` wrote on the same device [default: the memory is measured now]
     #[arg(long, value_name = "JSON")]
@@ -63,6 +63,17 @@ pub struct ExplainFlags {
 }
 
 impl ExplainFlags {
+    /// Refuses a box that nobody would use.
+    ///
+    /// # Errors
+    /// [`InputError::BoxOfSavedRun`].
+    pub fn check(&self) -> Result<(), InputError> {
+        if self.run.is_some() && self.nx.is_some() && self.ranks.is_empty() {
+            return Err(InputError::BoxOfSavedRun);
+        }
+        Ok(())
+    }
+
     /// The run to measure now.
     pub fn hpcg(&self) -> HpcgFlags {
         let nx = self.nx.filter(|_| self.ranks.is_empty()).unwrap_or(SIDE);

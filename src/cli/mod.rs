@@ -57,6 +57,21 @@ pub enum Command {
     Explain(Box<ExplainFlags>),
 }
 
+impl Command {
+    /// Whether every rank of `mpirun` takes part in it; else the first does it alone.
+    pub fn is_for_all_ranks(&self) -> bool {
+        match self {
+            Self::Hpcg(_) | Self::Net(_) => true,
+            Self::Explain(flags) => flags.run.is_none(),
+            Self::Devices
+            | Self::Validate(_)
+            | Self::Plan(_)
+            | Self::Stream(_)
+            | Self::Report(_) => false,
+        }
+    }
+}
+
 impl Cli {
     /// The command that was given; `hpcg` if none was.
     pub fn command(self) -> Command {

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::model::{Counts, level_sizes};
 use crate::net::{Net, NoFigures};
 use crate::params::Sizes;
-use crate::report::run::Run;
+use crate::saved::run::Run;
 
 /// Sums over the ranks in an iteration: r·z, p·Ap and r·r.
 const SUMS: f64 = 3.0;
@@ -153,10 +153,11 @@ pub struct Scaled {
 /// If HPCG has no grid for such ranks or boxes.
 pub fn scale(run: &Run, rates: &Rates, scaling: &Scaling) -> Result<Vec<Scaled>, Error> {
     let explained = Explanation::new(run, rates);
-    let iterations = run.sets.count as f64 * run.optimised.iterations_per_set as f64;
-    let a_row = explained.predicted_seconds() / iterations / run.levels[0].rows as f64;
+    let results = &run.results;
+    let work = results.iterations() as f64 * results.levels[0].rows as f64;
+    let a_row = explained.predicted_seconds() / work;
     // An order that needs more iterations than the reference earns nothing for them.
-    let credited = CREDITED as f64 / run.optimised.iterations_per_set as f64;
+    let credited = CREDITED as f64 / results.optimised.iterations_per_set as f64;
     let one = |count: &RankCount| {
         let ranks = count.nodes * count.each;
         let sizes = Sizes {

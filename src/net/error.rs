@@ -1,6 +1,6 @@
 //! What can be wrong with a measurement of the network; each message says what would work.
 
-use crate::report::number::bytes;
+use crate::number::bytes;
 
 /// Errors of `cubie net`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use super::number::counted;
-use super::saved::{self, Kind};
 use crate::net::{AlphaBeta, HaloShape, Net, Operation, Row, Table};
+use crate::number::counted;
+use crate::saved::{self, Kind};
 
 /// Characters of a column.
 const WIDTH: usize = 13;

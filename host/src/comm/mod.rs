@@ -40,6 +40,10 @@ pub trait Comm {
     fn size(&self) -> usize;
     /// This rank's place among those on the same machine, and their number.
     fn local(&self) -> (usize, usize);
+    /// Processes that the ranks are: one each, unless they are threads.
+    fn processes(&self) -> usize {
+        self.size()
+    }
     /// Waits for all ranks.
     fn barrier(&self);
     /// Each value summed over the ranks, on all of them.
@@ -173,6 +177,10 @@ impl Ranks {
     /// This rank's place among those on the same machine, and their number.
     pub fn local(&self) -> (usize, usize) {
         self.0.comm.local()
+    }
+    /// Processes that the ranks are: one each, or one for all.
+    pub fn processes(&self) -> usize {
+        self.0.comm.processes()
     }
     /// How halos travel.
     pub fn transport(&self) -> Transport {

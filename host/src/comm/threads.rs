@@ -140,6 +140,9 @@ impl Comm for Threads {
     fn local(&self) -> (usize, usize) {
         (self.rank, self.team.size)
     }
+    fn processes(&self) -> usize {
+        1
+    }
 
     fn barrier(&self) {
         let team = &*self.team;

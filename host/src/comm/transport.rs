@@ -49,6 +49,11 @@ impl Transport {
         }
     }
 
+    /// Whether OpenSHMEM carries it.
+    pub fn is_shmem(self) -> bool {
+        matches!(self.puts(), Some((Library::Shmem, _)))
+    }
+
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
