@@ -169,25 +169,28 @@ impl Device {
         }
     }
 
-    /// Bytes of its memory: what the user says, else what the system or the driver says; a fair
-    /// share of them where several ranks use the same device.
-    pub fn capacity(&self, params: &Params, ranks: &Ranks) -> Option<u64> {
+    /// What tells it from all other devices of a run.
+    pub fn key(&self) -> String {
         let results::Device { name, kind, .. } = self.describe();
         let turn = match self {
             Self::Cpu { .. } => 0,
             Self::Gpu { device, .. } => device.adapter().index,
         };
-        let mine = format!("{:?} {kind} {name} {turn}", machine::host_name()).into_bytes();
-        let sharing = ranks
-            .gather_bytes(&mine)
-            .iter()
-            .filter(|other| **other == mine)
-            .count();
-        let whole = params.device_memory.or_else(|| match self {
+        format!("{:?} {kind} {name} {turn}", machine::host_name())
+    }
+
+    /// Bytes of its memory: what the user says, else what the system or the driver says.
+    pub fn memory(&self, params: &Params) -> Option<u64> {
+        params.device_memory.or_else(|| match self {
             Self::Cpu { .. } => Machine::here().memory.map(|memory| memory.total),
             Self::Gpu { device, .. } => device.adapter().memory,
-        });
-        whole.map(|bytes| bytes / sharing as u64)
+        })
+    }
+
+    /// Bytes of its memory for this rank: a fair share where several ranks use the same device.
+    pub fn capacity(&self, params: &Params, ranks: &Ranks) -> Option<u64> {
+        let sharing = machine::sum_alike(ranks, &self.key(), 1);
+        self.memory(params).map(|bytes| bytes / sharing)
     }
 
     /// Uploads the levels in `precision` and does the job with them.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use cubie_host as host;
 
+use crate::number::bytes;
 use crate::params::InputError;
 use crate::real::Precision;
-use crate::report::number::bytes;
 
 /// Errors of the package.
 #[derive(Debug, thiserror::Error)]
@@ -38,11 +38,11 @@ pub enum Error {
         "mpirun started several processes, but this build has no MPI; build with --features mpi"
     )]
     WithoutMpi,
-    /// Devices that work together are threads of one process.
+    /// A second run would need processes of its own.
     #[error(
-        "devices joined with + work together in one process; under mpirun give a list instead, one device for each local rank: --device gpu,cpu"
+        "--compare rates one device alone, which mpirun's other ranks cannot take part in; leave it out, and rate that device in a run of its own"
     )]
-    HybridUnderMpi,
+    CompareUnderMpi,
     /// A box has too few planes to share.
     #[error(
         "{nz} planes are too few for {devices} devices: each needs at least 8; use a larger --nz"
@@ -90,6 +90,24 @@ pub enum Error {
         /// What the system says.
         why: io::Error,
     },
+    /// Two outputs would overwrite each other.
+    #[error("{first} and {second} both go to '{}'; choose another path for one of them", path.display())]
+    SameFile {
+        /// One flag.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
+    /// An output would overwrite an input.
+    #[error("{flag} would overwrite '{}', which is read; choose another path", path.display())]
+    OverInput {
+        /// The flag.
+        flag: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
     /// A file cannot be written.
     #[error("cannot write '{}': {why}; choose another path", path.display())]
     Unwritable {
@@ -101,12 +119,18 @@ pub enum Error {
     /// Memory cannot be measured like this.
     #[error(transparent)]
     Stream(#[from] crate::stream::StreamError),
+    /// The network cannot be measured like this, or does not work.
+    #[error(transparent)]
+    Net(#[from] crate::net::NetError),
+    /// Figures of the network that do not suffice.
+    #[error(transparent)]
+    NoFigures(#[from] crate::net::NoFigures),
     /// Figures of memory that do not suffice.
     #[error(transparent)]
     NoRate(#[from] crate::explain::NoRate),
     /// JSON of ours that cannot be used.
     #[error(transparent)]
-    Saved(#[from] crate::report::saved::SavedError),
+    Saved(#[from] crate::saved::SavedError),
     /// A GPU cannot do what was asked for, or failed.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),

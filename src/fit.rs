@@ -3,7 +3,7 @@
 use cubie_host::{Geometry, Grid, Problem, Ranks};
 
 use crate::device::{Device, Job};
-use crate::machine::Machine;
+use crate::machine::{Machine, host_name, sum_alike};
 use crate::mg::System;
 use crate::model::{Need, largest_box, need};
 use crate::params::{Format, InputError};
@@ -12,7 +12,7 @@ use crate::solver::Orderings;
 use crate::{Backend, Error, Params, Precision};
 
 /// The memory that a run may use: of the device that computes, and of its host.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Room {
     /// What computes.
     pub kind: DeviceKind,
@@ -20,7 +20,11 @@ pub struct Room {
     pub precision: Precision,
     /// How it stores matrices.
     pub format: Format,
+    /// Which device it is among those of all ranks.
+    pub device: String,
     /// Bytes that the device has; `None` if nothing tells.
+    pub memory: Option<u64>,
+    /// Bytes of them for this rank: a fair share where several ranks use the device.
     pub capacity: Option<u64>,
     /// The host.
     pub machine: Machine,
@@ -74,6 +78,8 @@ impl Room {
             kind: device.describe().kind,
             precision: device.precision(params.precision, ranks)?,
             format: device.format(),
+            device: device.key(),
+            memory: device.memory(params),
             capacity,
             machine,
             ranks_here: ranks.local().1 as u64,
@@ -85,25 +91,29 @@ impl Room {
         need(geometry, self.kind, self.precision, self.format)
     }
 
-    /// Refuses a box that does not fit.
+    /// Refuses boxes that do not fit beside each other: those of all ranks on this host, and of
+    /// all that use the same device.
     ///
     /// # Errors
     /// [`Error::HostMemory`] or [`Error::DeviceMemory`] with what is needed and what there is.
-    pub fn check(&self, geometry: &Geometry) -> Result<(), Error> {
+    pub fn check(&self, geometry: &Geometry, ranks: &Ranks) -> Result<(), Error> {
         let need = self.need(geometry);
-        let needed = need.host * self.ranks_here;
+        // All ranks ask, whatever fails on some of them.
+        let host = format!("{:?}", host_name());
+        let on_host = sum_alike(ranks, &host, need.host);
+        let on_device = sum_alike(ranks, &self.device, need.device);
         if let Some(memory) = self.machine.memory
-            && needed > memory.free
+            && on_host > memory.free
         {
             return Err(Error::HostMemory {
-                needed,
+                needed: on_host,
                 free: memory.free,
             });
         }
-        match self.capacity {
-            Some(memory) if self.kind == DeviceKind::Gpu && need.device > memory => {
+        match self.memory {
+            Some(memory) if self.kind == DeviceKind::Gpu && on_device > memory => {
                 Err(Error::DeviceMemory {
-                    needed: need.device,
+                    needed: on_device,
                     memory,
                 })
             }
@@ -130,8 +140,52 @@ impl Room {
             bytes as f64 <= limit
         };
         let n = largest_box(fits).ok_or_else(|| InputError::FillTooSmall {
-            percent: crate::report::number::g(100.0 * share),
+            percent: crate::number::g(100.0 * share),
         })?;
         Ok(Grid::uniform(np, n))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Memory;
+    use cubie_host::Ranks;
+    use cubie_host::comm::{Reduce, Transport, threads};
+
+    /// A large box beside a small one: what both need is what counts, not twice the large one.
+    #[test]
+    fn unequal_boxes_fit_beside_each_other() {
+        let grid = Grid::split_in_z([1, 1, 2], [16, 16], 1, 64, 16);
+        let room = |free| Room {
+            kind: DeviceKind::Cpu,
+            precision: Precision::F64,
+            format: Format::Split,
+            device: "the host".into(),
+            memory: None,
+            capacity: None,
+            machine: Machine {
+                memory: Some(Memory {
+                    total: u64::MAX,
+                    free,
+                }),
+                threads: 1,
+            },
+            ranks_here: 2,
+        };
+        let needed = [0, 1].map(|rank| room(0).need(&grid.geometry(rank).unwrap()).host);
+        assert!(needed[0] > 2 * needed[1]);
+        let both: u64 = needed.iter().sum();
+        let check = |free| {
+            threads::run(2, |comm| {
+                let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Fast);
+                room(free).check(&grid.geometry(ranks.rank())?, &ranks)
+            })
+        };
+        assert!(check(both).is_ok());
+        match check(both - 1) {
+            Err(Error::HostMemory { needed, .. }) => assert_eq!(needed, both),
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! One box on several devices: shares along z in multiples of 8 planes, as each device is fast.
+//! One box on several devices, threads of a process or ranks of `mpirun`: shares along z in
+//! multiples of 8 planes, as each device is fast.
 
 use std::time::Instant;
 
@@ -8,7 +9,9 @@ use crate::backend::Backend;
 use crate::cg::CgParams;
 use crate::device::{Device, Job};
 use crate::error::Error;
+use crate::launch::{Failure, agree};
 use crate::mg::System;
+use crate::params::{Hybrid, InputError};
 use crate::real::Precision;
 use crate::solver::{Orderings, Solver};
 
@@ -67,36 +70,51 @@ pub fn shares(nz: usize, weights: &[f64]) -> Result<Shares, Error> {
     })
 }
 
-/// The grid of a box on these ranks: shares as given, or by a short trial of all devices at once.
+/// The grid of a box that these ranks share: in equal parts in x and y, and along z in shares as
+/// given or by a short trial of all devices at once. A layer of ranks is as fast as its slowest.
 ///
 /// # Errors
-/// If a device fails, or there are too few planes.
+/// If a device fails, or the box cannot be divided like this; all ranks know.
 pub fn grid(
     ranks: &Ranks,
     whole: &Grid,
-    given: Option<&[f64]>,
+    hybrid: &Hybrid,
     device: &Device,
     precision: Precision,
-) -> Result<(Grid, Option<String>), Error> {
-    let [nx, ny, nz] = [whole.nx, whole.ny, whole.nz[0]];
-    let weights = match given {
-        Some(weights) => weights.to_vec(),
-        None => ranks
-            .gather(&[speed(device, precision, [nx, ny, nz])?])
-            .concat(),
+) -> Result<(Grid, Option<String>), Failure> {
+    let np = hybrid.np.unwrap_or([1, 1, ranks.size()]);
+    let [nx, ny] = agree(ranks, parts(whole, np, ranks.size()))?;
+    let n = [nx, ny, whole.nz[0]];
+    let (local, _) = ranks.local();
+    let weight = match &hybrid.weights {
+        Some(weights) => weights[local % weights.len()],
+        None => agree(ranks, speed(device, precision, n))?,
     };
-    let Shares { nz, notice } = shares(nz, &weights)?;
+    let weights = ranks.gather(&[weight]).concat();
+    let layers: Vec<f64> = weights
+        .chunks(np[0] * np[1])
+        .map(|layer| layer.iter().copied().fold(f64::INFINITY, f64::min))
+        .collect();
+    let Shares { nz, notice } = agree(ranks, shares(n[2], &layers))?;
     // Shares that the user gives are no speeds.
-    let notice = notice.filter(|_| given.is_none());
-    Ok((
-        Grid {
-            np: [1, 1, nz.len()],
-            nx,
-            ny,
-            nz,
-        },
-        notice,
-    ))
+    let notice = notice.filter(|_| hybrid.weights.is_none());
+    Ok((Grid { np, nx, ny, nz }, notice))
+}
+
+/// The points of each rank's part in x and y.
+fn parts(whole: &Grid, np: [usize; 3], ranks: usize) -> Result<[usize; 2], Error> {
+    if np.iter().try_fold(1, |size: usize, &n| size.checked_mul(n)) != Some(ranks) {
+        let fits = [1, 1, ranks];
+        return Err(InputError::GridSize { np, ranks, fits }.into());
+    }
+    let part = |side, n: usize, ranks: usize| {
+        if n.is_multiple_of(STEP * ranks) {
+            Ok(n / ranks)
+        } else {
+            Err(InputError::Undivided { side, n, ranks })
+        }
+    };
+    Ok([part("nx", whole.nx, np[0])?, part("ny", whole.ny, np[1])?])
 }
 
 /// Rows that the device iterates over in a second, on a small box.
@@ -153,6 +171,18 @@ mod tests {
         assert_eq!(nz(48, &[1.0, 2.0, 3.0]), [8, 16, 24]);
         assert_eq!(nz(16, &[1.0, 1000.0]), [8, 8]);
         assert!(shares(8, &[1.0, 1.0]).is_err());
+    }
+
+    #[test]
+    fn a_box_is_divided_in_multiples_of_eight() {
+        let parts = |np, ranks| {
+            let whole = Grid::uniform([1; 3], [48, 32, 16]);
+            parts(&whole, np, ranks).map_err(|error| error.to_string())
+        };
+        assert_eq!(parts([1, 1, 2], 2), Ok([48, 32]));
+        assert_eq!(parts([3, 2, 1], 6), Ok([16, 16]));
+        assert!(parts([1, 3, 1], 3).unwrap_err().contains("ny is 32"));
+        assert!(parts([2, 1, 1], 4).unwrap_err().contains("1 x 1 x 4"));
     }
 
     #[test]

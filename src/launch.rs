@@ -1,6 +1,7 @@
 //! Starting the ranks of a run: one alone, those that `mpirun` started, or threads of this process.
+//! What `mpirun` started several of is one rank each; devices that share a box are then one to a rank.
 
-use std::env;
+use std::{env, fmt};
 
 use cubie_host::Ranks;
 use cubie_host::comm::{Comm, Reduce, Transport, threads};
@@ -10,7 +11,8 @@ use crate::error::Error;
 /// How ranks are started and talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Ranks in this process: 1, or the devices that work together.
+    /// Ranks in this process, unless `mpirun` starts one for each: 1, the devices that share a box, or as
+    /// many threads as are asked for.
     pub here: usize,
     /// How halos travel.
     pub transport: Transport,
@@ -49,7 +51,7 @@ pub fn speaks() -> bool {
 }
 
 /// Whether `mpirun` started this process as one of several.
-fn is_one_of_several() -> bool {
+pub fn is_one_of_several() -> bool {
     MPI_SIZES
         .iter()
         .any(|name| env::var(name).is_ok_and(|size| size.parse().is_ok_and(|n: usize| n > 1)))
@@ -62,19 +64,34 @@ fn is_one_of_several() -> bool {
 /// it ends all the others, or on the first rank if all agree on it.
 ///
 /// # Errors
-/// What `rank` fails with, unless `failed` has been told. [`Error::WithoutMpi`] under `mpirun` in a build without MPI.
+/// What `rank` fails with, unless `failed` has been told. [`Error::WithoutMpi`] under `mpirun` in a
+/// build without MPI; [`cubie_host::Error::NoShmem`] where OpenSHMEM is wanted and cannot be had.
 pub fn launch<T: Send>(
     how: &Launch,
     rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
     failed: impl Fn(&str),
 ) -> Result<Option<T>, Error> {
+    launch_then(how, rank, |value| value, failed)
+}
+
+/// As [`launch`], and does `last` with what the first rank yields before the ranks part: an
+/// interrupted `mpirun` lets nobody part any more.
+///
+/// # Errors
+/// As [`launch`].
+pub fn launch_then<T: Send, R>(
+    how: &Launch,
+    rank: impl Fn(&Ranks) -> Result<T, Failure> + Sync,
+    last: impl FnOnce(T) -> R,
+    failed: impl Fn(&str),
+) -> Result<Option<R>, Error> {
     let here = how.here;
-    if is_one_of_several() {
-        let rank = |ranks: &Ranks| match here {
-            1 => rank(ranks),
-            _ => agree(ranks, Err(Error::HybridUnderMpi)),
-        };
-        return under_mpi(how, rank, failed);
+    let several = is_one_of_several();
+    if how.transport.is_shmem() && (cfg!(not(feature = "shmem")) || (here > 1 && !several)) {
+        return Err(cubie_host::Error::NoShmem.into());
+    }
+    if several {
+        return under_mpi(how, rank, last, failed);
     }
     let outcome = if here == 1 {
         rank(&Ranks::serial())
@@ -82,7 +99,9 @@ pub fn launch<T: Send>(
         threads::run(here, |comm| rank(&how.ranks(Box::new(comm))))
             .map(|all| all.into_iter().next().expect("at least one rank"))
     };
-    outcome.map(Some).map_err(|Failure { error, .. }| error)
+    outcome
+        .map(|value| Some(last(value)))
+        .map_err(|Failure { error, .. }| error)
 }
 
 /// Why a rank cannot go on.
@@ -95,6 +114,12 @@ pub struct Failure {
         expect(dead_code, reason = "only processes end each other")
     )]
     agreed: bool,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
 }
 
 impl<E: Into<Error>> From<E> for Failure {
@@ -136,15 +161,16 @@ pub fn agree<T>(ranks: &Ranks, outcome: Result<T, Error>) -> Result<T, Failure> 
 }
 
 #[cfg(feature = "mpi")]
-fn under_mpi<T>(
+fn under_mpi<T, R>(
     how: &Launch,
     rank: impl Fn(&Ranks) -> Result<T, Failure>,
+    last: impl FnOnce(T) -> R,
     failed: impl Fn(&str),
-) -> Result<Option<T>, Error> {
+) -> Result<Option<R>, Error> {
     let comm = cubie_host::comm::mpi::Mpi::start().ok_or(Error::WithoutMpi)?;
     let ranks = how.ranks(Box::new(comm));
     let error = match rank(&ranks) {
-        Ok(value) => return Ok(Some(value)),
+        Ok(value) => return Ok(Some(last(value))),
         Err(Failure {
             error,
             agreed: false,
@@ -166,10 +192,11 @@ fn under_mpi<T>(
 }
 
 #[cfg(not(feature = "mpi"))]
-fn under_mpi<T>(
+fn under_mpi<T, R>(
     _: &Launch,
     _: impl Fn(&Ranks) -> Result<T, Failure>,
+    _: impl FnOnce(T) -> R,
     _: impl Fn(&str),
-) -> Result<Option<T>, Error> {
+) -> Result<Option<R>, Error> {
     Err(Error::WithoutMpi)
 }

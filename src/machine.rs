@@ -37,14 +37,22 @@ impl Machine {
     pub fn threads_of(&self, ranks: &Ranks) -> usize {
         let cores = core_affinity::get_core_ids().unwrap_or_default();
         let mask: Vec<usize> = cores.iter().map(|core| core.id).collect();
-        let mine = format!("{:?} {mask:?}", host_name()).into_bytes();
-        let sharing = ranks
-            .gather_bytes(&mine)
-            .iter()
-            .filter(|other| **other == mine)
-            .count();
+        let mine = format!("{:?} {mask:?}", host_name());
+        let sharing = sum_alike(ranks, &mine, 1);
+        let sharing = usize::try_from(sharing).unwrap_or(usize::MAX);
         (self.threads / sharing).max(1)
     }
+}
+
+/// The sum of `amount` over the ranks that have the same `key`, such as the name of their host.
+pub fn sum_alike(ranks: &Ranks, key: &str, amount: u64) -> u64 {
+    let mine = [&amount.to_ne_bytes(), key.as_bytes()].concat();
+    let all = ranks.gather_bytes(&mine);
+    let alike = all
+        .iter()
+        .filter_map(|bytes| bytes.split_first_chunk())
+        .filter(|(_, other)| *other == key.as_bytes());
+    alike.map(|(amount, _)| u64::from_ne_bytes(*amount)).sum()
 }
 
 fn memory() -> Option<Memory> {

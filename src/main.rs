@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "this is where errors are printed")]
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,23 +10,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use clap::Parser;
 use cubie::cli::{
-    Cli, Command, DeviceFlags, ExplainFlags, HpcgFlags, Outputs, PlanFlags, ReportFlags,
+    Cli, Command, DeviceFlags, ExplainFlags, HpcgFlags, NetFlags, Outputs, PlanFlags, ReportFlags,
     StreamFlags,
 };
 use cubie::device::Device;
-use cubie::explain::{Explanation, Rates};
-use cubie::fit::{Room, rehearse};
-use cubie::launch::{Failure, agree, launch, speaks};
+use cubie::explain::{Explanation, Network, Rates};
+use cubie::launch::{agree, is_one_of_several, launch_then, speaks};
 use cubie::machine::Machine;
-use cubie::params::Hybrid;
+use cubie::net::Net;
 use cubie::plan::Plan;
-use cubie::progress::{Bars, Silent};
-use cubie::report::run::Run;
-use cubie::report::saved::{self, Kind};
 use cubie::results::Alone;
+use cubie::run::{Ended, run};
+use cubie::saved::run::Run;
+use cubie::saved::{self, Kind};
 use cubie::stream::{Request, Streams};
 use cubie::validate::kernels::check_kernels;
-use cubie::{Params, Progress, Results, benchmark, gpu, hybrid, report};
+use cubie::{Results, file, gpu, interrupt, progress, report};
 use cubie_host::Ranks;
 
 /// Ran, but failed its checks.
@@ -41,135 +40,112 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) if speaks() => error.exit(),
         Err(error) => {
-            // `mpirun` ends all ranks as soon as one ends: the first is given time to speak.
-            std::thread::sleep(std::time::Duration::from_secs(1));
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN));
+            let code = u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN);
+            return in_silence(code);
         }
     };
-    let outcome = match cli.command() {
+    let command = cli.command();
+    if !command.is_for_all_ranks() && !speaks() {
+        return ExitCode::SUCCESS;
+    }
+    let outcome = match command {
         Command::Hpcg(flags) => hpcg(&flags),
         Command::Devices => devices(),
         Command::Validate(flags) => validate(&flags),
         Command::Plan(flags) => plan(&flags),
         Command::Stream(flags) => stream(&flags),
+        Command::Net(flags) => net(&flags),
         Command::Report(flags) => report_runs(&flags),
         Command::Explain(flags) => explain(&flags),
     };
-    outcome.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::from(COULD_NOT_RUN)
-    })
+    match outcome {
+        Ok(code) => code,
+        Err(_) if !speaks() => in_silence(COULD_NOT_RUN),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
+/// Ends a rank that is not the one that speaks for all. `mpirun` ends all as soon as one ends
+/// badly: the first is given time to speak.
+fn in_silence(code: u8) -> ExitCode {
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    ExitCode::from(code)
 }
 
 fn hpcg(flags: &HpcgFlags) -> anyhow::Result<ExitCode> {
     let stop = stop_on_interrupt()?;
-    let Some(Ended { mut results, first }) = rate(flags, &stop)? else {
-        return Ok(ExitCode::from(COULD_NOT_RUN));
-    };
-    if let Some(alone) = flags.alone()
-        && !stop.load(Ordering::Relaxed)
-        && let Some(ended) = rate(&alone, &stop)?
-    {
-        results.alone = Some(Alone {
-            device: ended.results.device.name.clone(),
-            gflops: ended.results.rating().official,
-        });
-    }
-    if first {
-        deliver(&results, flags.outputs())?;
-        if let Some(path) = &flags.outputs().html {
-            let run = Run::of(&results);
-            let streams = memory_of(&run);
-            let page = report::html::page(&[run], streams.as_ref());
-            report::file::write(path, &page)?;
+    rate(flags, &stop, |ended| {
+        // `mpirun` ends all ranks as soon as one ends badly, so only the one that writes does.
+        if !ended.first {
+            return Ok(ExitCode::SUCCESS);
         }
-    }
-    Ok(if results.is_valid() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+        let mut results = ended.results;
+        if let Some(alone) = flags.alone()
+            && !stop.load(Ordering::Relaxed)
+        {
+            let rated = rate(&alone, &stop, |ended| {
+                Ok(Alone {
+                    gflops: ended.results.rating().official,
+                    device: ended.results.device.name,
+                })
+            });
+            match rated {
+                Ok(rated) => results.alone = rated,
+                Err(error) => eprintln!("the first device alone could not be rated: {error:#}"),
+            }
+        }
+        deliver(&results, flags.outputs())?;
+        Ok(if results.is_valid() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(FAILED)
+        })
     })
+    .map(|code| code.unwrap_or(ExitCode::from(COULD_NOT_RUN)))
 }
 
-/// Runs the benchmark on the ranks that this process is; nothing if an error has been told.
-fn rate(flags: &HpcgFlags, stop: &AtomicBool) -> anyhow::Result<Option<Ended>> {
-    Ok(launch(
-        &flags.launch(),
-        |ranks| hpcg_on(ranks, flags, stop),
-        |error| eprintln!("error: {error}"),
-    )?)
+/// Runs the benchmark on the ranks that this process is, and then `last`; nothing if an error has
+/// been told.
+fn rate<R>(
+    flags: &HpcgFlags,
+    stop: &AtomicBool,
+    last: impl FnOnce(Ended) -> anyhow::Result<R>,
+) -> anyhow::Result<Option<R>> {
+    let failed = |error: &str| eprintln!("error: {error}");
+    let rank = |ranks: &Ranks| run(ranks, flags, stop);
+    launch_then(&flags.launch(), rank, last, failed)?.transpose()
 }
 
-/// A rank that has ended well.
-struct Ended {
-    results: Results,
-    /// Whether it is the one that writes.
-    first: bool,
-}
-
-/// One rank's run.
-fn hpcg_on(ranks: &Ranks, flags: &HpcgFlags, stop: &AtomicBool) -> Result<Ended, Failure> {
-    let outputs = flags.outputs();
-    let first = ranks.rank() == 0;
-    let (params, device) = prepare(flags, ranks)?;
-    agree(ranks, if first { outputs.probe() } else { Ok(()) })?;
-
-    let mut progress: Box<dyn Progress> = if outputs.quiet || !first {
-        Box::new(Silent)
-    } else {
-        Box::new(Bars::new())
-    };
-    let results = benchmark::run(&params, &device, ranks, progress.as_mut(), stop)?;
-    Ok(Ended { results, first })
-}
-
-/// The flags, checked against what this rank's machine and device can hold; all ranks agree.
-fn prepare(flags: &HpcgFlags, ranks: &Ranks) -> Result<(Params, Device), Failure> {
-    let machine = Machine::here();
-    let (local, _) = ranks.local();
-    let mut params = agree(ranks, flags.check(ranks.size(), &machine, Path::new(".")))?;
-    params.device = flags.device_of(local).clone();
-    params.threads = flags.threads().unwrap_or_else(|| machine.threads_of(ranks));
-    let device = agree(ranks, Device::open(&params, local))?;
-    let room = agree(ranks, Room::of(&device, &params, machine, ranks))?;
-    if let Some(share) = flags.fill() {
-        let grid = room.fill(share, params.grid.np).map_err(cubie::Error::from);
-        params.grid = agree(ranks, grid)?;
-    }
-    if let Some(Hybrid { weights }) = &params.hybrid {
-        let weights = weights.as_deref();
-        let shared = hybrid::grid(ranks, &params.grid, weights, &device, room.precision);
-        let (grid, notice) = agree(ranks, shared)?;
-        params.grid = grid;
-        params.notices.extend(notice);
-    }
-    let fits = params
-        .grid
-        .geometry(ranks.rank())
-        .map_err(cubie::Error::from);
-    let fits = fits.and_then(|geometry| {
-        room.check(&geometry)?;
-        rehearse(&device, &params, &geometry, ranks)
-    });
-    agree(ranks, fits)?;
-    Ok((params, device))
-}
-
-/// A flag that the first Ctrl-C raises; the second ends the program.
+/// A flag that the first interrupt raises; the second ends the program. Under `mpirun` there is no
+/// second: it passes one on in several ways, and ends ranks that take too long by itself.
 fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if raised.swap(true, Ordering::Relaxed) {
+    interrupt::listen(move || {
+        let again = raised.swap(true, Ordering::Relaxed);
+        let several = is_one_of_several();
+        if again && !several {
             std::process::exit(INTERRUPTED);
         }
-        eprintln!("stopping after the current set, with a report; press Ctrl-C again to stop now");
+        if !again && speaks() {
+            eprintln!(
+                "stopping after the current set, with a report{}",
+                if several {
+                    "; if mpirun ends the ranks before, nothing is written"
+                } else {
+                    "; press Ctrl-C again to stop now"
+                }
+            );
+        }
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(stop)
 }
 
-/// Writes the report, the log and the JSON, and prints the table.
+/// Writes the report, the log, the JSON and the page, and prints the table.
 fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     let written = report::write(results, &outputs.output);
     let table = if outputs.quiet {
@@ -177,15 +153,14 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
     } else {
         report::table::table(results, written.as_deref().ok())
     };
-    if outputs.json_on_stdout() {
-        eprint!("{table}");
-        print(&report::json::text(results))?;
-    } else {
-        print(&table)?;
-    }
-    if let Some(path) = outputs.json_file() {
-        report::file::write(path, &report::json::text(results))?;
-    }
+    let json = outputs.json.as_deref();
+    let json = json.map(|path| (path, report::json::text(results)));
+    let page = outputs.html.as_deref().map(|path| {
+        let run = Run::of(results.clone());
+        let streams = memory_of(&run);
+        (path, report::html::page(&[run], streams.as_ref()))
+    });
+    show(&table, json.into_iter().chain(page))?;
     written?;
     Ok(())
 }
@@ -193,7 +168,7 @@ fn deliver(results: &Results, outputs: &Outputs) -> anyhow::Result<()> {
 /// What the memory of the device gives, for the bound in the page; nothing where several ranks
 /// share machines that nobody knows.
 fn memory_of(run: &Run) -> Option<Streams> {
-    if run.ranks > 1 {
+    if run.results.ranks > 1 {
         return None;
     }
     match memory_now(run) {
@@ -207,7 +182,7 @@ fn memory_of(run: &Run) -> Option<Streams> {
 
 /// Measures the memory of a run's device, as the run used it.
 fn memory_now(run: &Run) -> Result<Streams, cubie::Error> {
-    let request = Request::beside(run, &Machine::here());
+    let request = Request::beside(&run.results, &Machine::here());
     cubie::stream::run(&run.device_choice(), &request)
 }
 
@@ -221,7 +196,7 @@ fn devices() -> anyhow::Result<ExitCode> {
 const VALIDATED_BOX: [usize; 3] = [32, 24, 40];
 
 fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
-    let params = flags.params(&Machine::here(), Vec::new());
+    let params = flags.params_of_one(&Machine::here())?;
     let device = Device::open(&params, 0)?;
     let precisions = match params.precision {
         Some(asked) => vec![device.precision(Some(asked), &Ranks::serial())?],
@@ -244,21 +219,29 @@ fn validate(flags: &DeviceFlags) -> anyhow::Result<ExitCode> {
 
 fn plan(flags: &PlanFlags) -> anyhow::Result<ExitCode> {
     let machine = Machine::here();
-    let params = flags.device.params(&machine, Vec::new());
+    let params = flags.device.params_of_one(&machine)?;
     let plan = Plan::new(&params, machine, &flags.request())?;
     print(&report::plan::text(&plan))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
-    let json = Json::new(flags.json.as_deref())?;
+    anyhow::ensure!(
+        !is_one_of_several(),
+        "cubie stream measures a machine from one process; start it without mpirun"
+    );
+    file::probe_all(&[("--json", flags.json.as_deref())], &[])?;
     let streams = cubie::stream::run(&flags.device, &flags.request())?;
     let shown = if flags.csv {
         report::stream::csv(&streams)
     } else {
         report::stream::table(&streams)
     };
-    json.deliver(&shown, || report::stream::json(&streams))?;
+    let json = flags.json.as_deref();
+    show(
+        &shown,
+        json.map(|path| (path, report::stream::json(&streams))),
+    )?;
     Ok(if streams.is_valid() {
         ExitCode::SUCCESS
     } else {
@@ -266,8 +249,41 @@ fn stream(flags: &StreamFlags) -> anyhow::Result<ExitCode> {
     })
 }
 
+fn net(flags: &NetFlags) -> anyhow::Result<ExitCode> {
+    let json = flags.json.as_deref();
+    let rank = |ranks: &Ranks| {
+        let first = ranks.rank() == 0;
+        let request = agree(ranks, flags.request(ranks.size()))?;
+        let probed = match first {
+            true => file::probe_all(&[("--json", json)], &[]),
+            false => Ok(()),
+        };
+        agree(ranks, probed)?;
+        let net = cubie::net::run(ranks, &request, progress::shown(first).as_mut())?;
+        Ok(first.then_some(net))
+    };
+    let last = |net: Option<Net>| {
+        let Some(net) = net else { return Ok(()) };
+        let shown = match flags.csv {
+            true => report::net::csv(&net),
+            false => report::net::text(&net),
+        };
+        show(&shown, json.map(|path| (path, report::net::json(&net))))
+    };
+    let failed = |error: &str| eprintln!("error: {error}");
+    let shown = launch_then(&flags.launch(), rank, last, failed)?.transpose()?;
+    Ok(match shown {
+        Some(()) => ExitCode::SUCCESS,
+        None => ExitCode::from(COULD_NOT_RUN),
+    })
+}
+
 /// Lays saved runs side by side.
 fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
+    let html = flags.html.as_deref();
+    let inputs = flags.runs.iter().chain(&flags.stream);
+    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+    file::probe_all(&[("--html", html)], &inputs)?;
     let runs = flags.runs.iter().map(|path| Run::read(path));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     let streams = flags
@@ -280,81 +296,108 @@ fn report_runs(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
     } else {
         report::compare::table(&runs)
     };
-    if let Some(path) = &flags.html {
-        report::file::write(path, &report::html::page(&runs, streams.as_ref()))?;
-    }
-    print(&shown)?;
+    let page = |path| (path, report::html::page(&runs, streams.as_ref()));
+    show(&shown, html.map(page))?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Why devices that share a box are not explained.
+const SEVERAL_DEVICES: &str = "a run on several devices cannot be explained by the memory of one; explain a run on one of them";
 
 /// Explains a saved run, or one that is measured now.
 fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
-    let json = Json::new(flags.json.as_deref())?;
-    let hpcg = flags.hpcg();
-    let saved: Option<Streams> = match &flags.stream {
-        Some(path) => Some(saved::read(path, Kind::Stream)?),
-        None => None,
-    };
-    let run = match &flags.run {
-        Some(path) => Run::read(path)?,
-        None => {
-            let stop = stop_on_interrupt()?;
-            let run = |ranks: &Ranks| hpcg_on(ranks, &hpcg, &stop);
-            match launch(&hpcg.launch(), run, |error| eprintln!("error: {error}"))? {
-                Some(ended) => Run::of(&ended.results),
-                None => return Ok(ExitCode::from(COULD_NOT_RUN)),
-            }
-        }
-    };
-    anyhow::ensure!(
-        !run.hybrid,
-        "a run on several devices cannot be explained by the memory of one; explain a run on one of them"
-    );
-    let rates = match (flags.bandwidth, saved) {
-        (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
-        (None, Some(streams)) => Rates::new(&streams, run.device.kind == "cpu")?,
-        (None, None) => Rates::new(&memory_now(&run)?, run.device.kind == "cpu")?,
-    };
-    let local = run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-    let scaled = match flags.scaling(local) {
-        Some(scaling) => cubie::explain::scale(&run, &rates, &scaling)?,
-        None => Vec::new(),
-    };
-    let explanation = Explanation::new(&run, &rates);
-    let mut shown = report::explain::text(&explanation);
-    if !scaled.is_empty() {
-        shown += &report::explain::scaled_text(&scaled);
+    let json = flags.json.as_deref();
+    let inputs = flags.run.iter().chain(&flags.stream).chain(&flags.net);
+    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+    if speaks() {
+        file::probe_all(&[("--json", json)], &inputs)?;
     }
-    json.deliver(&shown, || report::explain::json(&explanation, &scaled))?;
-    Ok(ExitCode::SUCCESS)
+    flags.check()?;
+    if let Some(path) = &flags.run {
+        explain_run(&Run::read(path)?, flags)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let hpcg = flags.hpcg();
+    anyhow::ensure!(hpcg.devices().here() == 1, SEVERAL_DEVICES);
+    let stop = stop_on_interrupt()?;
+    let explained = rate(&hpcg, &stop, |ended| match ended.first {
+        true => explain_run(&Run::of(ended.results), flags),
+        false => Ok(()),
+    })?;
+    Ok(match explained {
+        Some(()) => ExitCode::SUCCESS,
+        None => ExitCode::from(COULD_NOT_RUN),
+    })
 }
 
-/// Where JSON goes beside what is shown.
-struct Json<'a>(Option<&'a Path>);
-
-impl<'a> Json<'a> {
-    /// A file, `-` for the standard output, or nowhere; a file is probed.
-    fn new(path: Option<&'a Path>) -> anyhow::Result<Self> {
-        if let Some(path) = path.filter(|path| *path != Path::new("-")) {
-            report::file::probe(path)?;
-        }
-        Ok(Self(path))
+fn explain_run(run: &Run, flags: &ExplainFlags) -> anyhow::Result<()> {
+    let results = &run.results;
+    anyhow::ensure!(!results.hybrid, SEVERAL_DEVICES);
+    let saved = flags.stream.as_deref();
+    let saved: Option<Streams> = saved
+        .map(|path| saved::read(path, Kind::Stream))
+        .transpose()?;
+    let kind = results.device.kind;
+    let rates = match (flags.bandwidth, saved) {
+        (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
+        (None, Some(streams)) => Rates::new(&streams, kind)?,
+        (None, None) if results.ranks > 1 => match results.bandwidth {
+            Some(bandwidth) => Rates::uniform(bandwidth),
+            None => anyhow::bail!(
+                "the memory of several ranks cannot be measured by one; give --bandwidth, the GB/s of all of them together"
+            ),
+        },
+        (None, None) => Rates::new(&memory_now(run)?, kind)?,
+    };
+    let net: Option<Net> = match &flags.net {
+        Some(path) => Some(saved::read(path, Kind::Net)?),
+        None => None,
+    };
+    let network = match net {
+        Some(net) => Some(Network::measured(&net, run.transport())?),
+        None => flags.network(),
+    };
+    let local = results
+        .local
+        .map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    let scaling = network.map(|network| flags.scaling(local, network));
+    let scaled = match &scaling {
+        Some(scaling) => cubie::explain::scale(run, &rates, scaling)?,
+        None => Vec::new(),
+    };
+    let explanation = Explanation::new(run, &rates);
+    let mut shown = report::explain::text(&explanation);
+    let network = scaling.as_ref().map(|scaling| &scaling.network);
+    if let Some(network) = network {
+        shown += &report::explain::scaled_text(&scaled, network);
     }
+    let json = flags.json.as_deref();
+    show(
+        &shown,
+        json.map(|path| (path, report::explain::json(&explanation, &scaled, network))),
+    )
+}
 
-    /// Shows `shown`, on the standard error if the standard output is for JSON.
-    fn deliver(&self, shown: &str, json: impl FnOnce() -> String) -> anyhow::Result<()> {
-        match self.0 {
-            Some(path) if path == Path::new("-") => {
-                eprint!("{shown}");
-                print(&json())
-            }
-            Some(path) => {
-                print(shown)?;
-                Ok(report::file::write(path, &json())?)
-            }
-            None => print(shown),
+/// Prints `shown`, and writes files; where one of them is the standard output, `shown` goes to the
+/// standard error.
+fn show<'a>(
+    shown: &str,
+    files: impl IntoIterator<Item = (&'a Path, String)>,
+) -> anyhow::Result<()> {
+    let files: Vec<_> = files.into_iter().collect();
+    if files.iter().any(|(path, _)| file::is_stdout(path)) {
+        eprint!("{shown}");
+    } else {
+        print(shown)?;
+    }
+    for (path, contents) in files {
+        if file::is_stdout(path) {
+            print(&contents)?;
+        } else {
+            file::write(path, &contents)?;
         }
     }
+    Ok(())
 }
 
 /// Prints to the standard output; a reader that has seen enough is no error.

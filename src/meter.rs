@@ -3,6 +3,8 @@
 use std::ops::{AddAssign, Index, IndexMut};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 /// An operation of CG as HPCG's report counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -19,40 +21,74 @@ pub enum Op {
 impl Op {
     /// All four, in the order of the report.
     pub const ALL: [Op; 4] = [Op::Dot, Op::Waxpby, Op::Spmv, Op::Mg];
+
+    /// Its name in HPCG's report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dot => "DDOT",
+            Self::Waxpby => "WAXPBY",
+            Self::Spmv => "SpMV",
+            Self::Mg => "MG",
+        }
+    }
 }
 
 /// One value for each [`Op`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PerOp([f64; 4]);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerOp {
+    dot: f64,
+    waxpby: f64,
+    spmv: f64,
+    mg: f64,
+}
 
 impl PerOp {
     /// The four values in the order of [`Op::ALL`].
-    pub fn new(values: [f64; 4]) -> Self {
-        Self(values)
+    pub fn new([dot, waxpby, spmv, mg]: [f64; 4]) -> Self {
+        Self {
+            dot,
+            waxpby,
+            spmv,
+            mg,
+        }
+    }
+    /// The four values in the order of [`Op::ALL`].
+    pub fn all(&self) -> [f64; 4] {
+        Op::ALL.map(|op| self[op])
     }
     /// The sum over the operations.
     pub fn sum(&self) -> f64 {
-        self.0.iter().sum()
+        self.all().iter().sum()
     }
 }
 
 impl Index<Op> for PerOp {
     type Output = f64;
     fn index(&self, op: Op) -> &f64 {
-        &self.0[op as usize]
+        match op {
+            Op::Dot => &self.dot,
+            Op::Waxpby => &self.waxpby,
+            Op::Spmv => &self.spmv,
+            Op::Mg => &self.mg,
+        }
     }
 }
 
 impl IndexMut<Op> for PerOp {
     fn index_mut(&mut self, op: Op) -> &mut f64 {
-        &mut self.0[op as usize]
+        match op {
+            Op::Dot => &mut self.dot,
+            Op::Waxpby => &mut self.waxpby,
+            Op::Spmv => &mut self.spmv,
+            Op::Mg => &mut self.mg,
+        }
     }
 }
 
 impl AddAssign for PerOp {
     fn add_assign(&mut self, other: PerOp) {
-        for (mine, its) in self.0.iter_mut().zip(other.0) {
-            *mine += its;
+        for op in Op::ALL {
+            self[op] += other[op];
         }
     }
 }

@@ -28,6 +28,14 @@ impl Progress for Silent {
     fn note(&mut self, _sentence: &str) {}
 }
 
+/// What a rank reports: the one that speaks for all with bars and notes, the others nothing.
+pub fn shown(speaks: bool) -> Box<dyn Progress> {
+    match speaks {
+        true => Box::new(Bars::new()),
+        false => Box::new(Silent),
+    }
+}
+
 /// Bars and notes on the standard error; notes alone if that is not a terminal.
 #[derive(Debug)]
 pub struct Bars {

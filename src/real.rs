@@ -4,9 +4,11 @@ use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use pulp::Simd;
+use serde::{Deserialize, Serialize};
 
 /// What a run computes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// IEEE double.
     F64,

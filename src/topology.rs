@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// A logical CPU that this process may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cpu {
+pub struct LogicalCpu {
     /// Its number for the operating system.
     pub id: usize,
     /// Its socket.
@@ -23,7 +23,7 @@ pub struct Cpu {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// By socket, then by core, then by hardware thread.
-    pub cpus: Vec<Cpu>,
+    pub cpus: Vec<LogicalCpu>,
     /// Bytes of all their last-level caches together; `None` where the system does not tell.
     pub last_level_cache: Option<u64>,
 }
@@ -56,13 +56,13 @@ impl Topology {
         };
         let mut places: Vec<_> = ids.iter().map(|&id| place(id)).collect();
         places.sort_unstable();
-        let mut cpus: Vec<Cpu> = Vec::with_capacity(places.len());
+        let mut cpus: Vec<LogicalCpu> = Vec::with_capacity(places.len());
         for (socket, core, id) in places {
             let thread = match cpus.last() {
                 Some(last) if (last.socket, last.core) == (socket, core) => last.thread + 1,
                 _ => 0,
             };
-            cpus.push(Cpu {
+            cpus.push(LogicalCpu {
                 id,
                 socket,
                 core,
@@ -76,7 +76,7 @@ impl Topology {
     }
 
     /// The CPUs of each socket, one for each core before the second hardware threads.
-    pub fn sockets(&self) -> Vec<Vec<Cpu>> {
+    pub fn sockets(&self) -> Vec<Vec<LogicalCpu>> {
         let numbers: BTreeSet<usize> = self.cpus.iter().map(|cpu| cpu.socket).collect();
         let one = |socket: usize| {
             let mut cpus = self.cpus.clone();
@@ -171,7 +171,7 @@ mod tests {
         let topology = Topology::read(dir.path(), &all);
         assert_eq!(topology.cores(), 4);
         assert_eq!(topology.last_level_cache, Some(32 << 20));
-        let ids = |cpus: &Vec<Cpu>| cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>();
+        let ids = |cpus: &Vec<LogicalCpu>| cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>();
         let sockets: Vec<_> = topology.sockets().iter().map(ids).collect();
         assert_eq!(sockets, [[0, 1, 4, 5], [2, 3, 6, 7]]);
 

@@ -79,6 +79,37 @@ fn values_that_contradict_each_other() {
 }
 
 #[test]
+fn devices_that_nobody_would_use() {
+    refused(
+        "--nx 16 --device cpu,cpu",
+        &["2 devices", "1 rank", "mpirun"],
+    );
+    refused("plan --device cpu,cpu", &["one --device"]);
+    refused("validate --device cpu+cpu", &["one --device"]);
+}
+
+#[test]
+fn boxes_that_cannot_be_shared() {
+    let shared = |args: &str, words: &[&str]| {
+        refused(&format!("--nx 32 --device cpu+cpu+cpu {args}"), words);
+    };
+    shared("--npx 3 --npy 1 --npz 1", &["nx is 32", "multiple of 24"]);
+    shared("--npx 2 --npy 1 --npz 1", &["2 ranks", "there are 3"]);
+    shared("--pz 1 --zl 16 --zu 16", &["leave out --pz"]);
+    shared("--split 1:1", &["2 shares", "3 devices"]);
+    shared("--nz 16", &["16 planes", "larger --nz"]);
+}
+
+#[test]
+#[cfg(not(feature = "shmem"))]
+fn openshmem_that_is_not_there() {
+    for device in ["cpu", "cpu+cpu"] {
+        let args = format!("--nx 16 --rt 0 --halo shmem-flag --device {device}");
+        refused(&args, &["no OpenSHMEM", "--features shmem"]);
+    }
+}
+
+#[test]
 fn names_that_do_not_exist() {
     refused(
         "--nx 16 --order red",
@@ -126,6 +157,12 @@ fn a_malformed_hpcg_dat() {
     let write = |text: &str| fs::write(&path, format!("one\ntwo\n{text}")).unwrap();
     write("16 16\n0\n");
     refused_in(dir.path(), "", &["hpcg.dat, line 3", "nz is missing"]);
+    write("16 16 16 60\n0\n");
+    refused_in(
+        dir.path(),
+        "",
+        &["hpcg.dat, line 3", "'60' is one number more"],
+    );
     write("16 16 16\nsoon\n");
     refused_in(dir.path(), "hpcg", &["hpcg.dat, line 4", "'soon'"]);
     write("16 16 16\n0\n1 1\n");
@@ -149,6 +186,13 @@ fn paths_that_cannot_be_written() {
         let args = format!("--nx 16 --rt 0 --json {json}");
         refused_in(dir.path(), &args, &[json, "another path"]);
     }
+    for (json, html) in [("r", "r"), ("r", "./r"), ("-", "-")] {
+        let args = format!("--nx 16 --rt 0 --json {json} --html {html}");
+        refused_in(dir.path(), &args, &["--json and --html", "another path"]);
+    }
+    fs::write(dir.path().join("hpcg.dat"), "kept").unwrap();
+    refused_in(dir.path(), "--nx 16 --json hpcg.dat", &["would overwrite"]);
+    assert_eq!(fs::read(dir.path().join("hpcg.dat")).unwrap(), b"kept");
     assert_eq!(fs::read(dir.path().join("file")).unwrap(), b"kept");
 }
 
@@ -261,4 +305,17 @@ fn a_plan_starts_nothing_and_its_command_would_fit() {
         &["16 x 16 x 16", "larger --fill"],
     );
     refused("plan --ranks 11", &["11 x 1 x 1", "10 or 12 ranks"]);
+}
+
+#[test]
+fn a_page_on_the_standard_output_and_a_word_about_flags_of_many_ranks() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = "--nx 16 --rt 0 --device cpu --quiet --html - --json r.json --halo put-flag";
+    let output = cubie(dir.path(), args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(output.stdout.starts_with(b"<!doctype html>"));
+    assert!(stderr(&output).contains("GFLOP/s"));
+    assert!(!dir.path().join("-").exists());
+    let json = fs::read_to_string(dir.path().join("r.json")).unwrap();
+    assert!(json.contains("one rank talks to nobody"), "{json}");
 }

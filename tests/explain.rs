@@ -114,6 +114,94 @@ fn more_ranks_rate_more_and_a_slow_network_costs() {
     }
 }
 
+/// Writes figures of `cubie net` with these fits of (operation, ranks, alpha, seconds a byte).
+fn write_net(path: &Path, fits: &[(&str, usize, f64, f64)]) {
+    let table = |&(operation, processes, alpha, slope)| {
+        json!({ "operation": operation, "processes": processes, "waiting": 0, "rows": [], "fit": {
+            "alpha": alpha, "seconds_a_byte": slope, "error": 0.1, "range": [1, 64], "points": 7 } })
+    };
+    let tables: Vec<Value> = fits.iter().map(table).collect();
+    let net = json!({ "schema": "cubie net 1", "library": "Some MPI", "ranks": 8,
+        "ranks_a_machine": 8, "tables": tables });
+    fs::write(path, net.to_string()).unwrap();
+}
+
+#[test]
+fn the_network_comes_from_the_figures_of_net() {
+    let dir = saved();
+    let path = dir.path().join("net.json");
+    let scaled = |network: &str| {
+        let args = format!("run.json --bandwidth 20 --ranks 1,8,36x8 --nx 64 {network} --json -");
+        json_of(&explain(dir.path(), &args))
+    };
+    let given = scaled("--alpha 3 --beta 2");
+    // Eight ranks need three steps for a sum; the figures of fewer ranks do not count.
+    let fits = [
+        ("PingPong", 2, 9e-6, 9e-9),
+        ("Allreduce", 2, 9e-6, 9e-9),
+        ("Allreduce", 8, 9e-6, 1.5e-9),
+        ("Halo-isend", 8, 3e-6, 0.5e-9),
+        ("Halo-isend", 4, 9e-6, 9e-9),
+        ("Halo-put-flag", 8, 9e-6, 9e-9),
+    ];
+    write_net(&path, &fits);
+    let measured = scaled("--net net.json");
+    for (given, measured) in given["scaled"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(measured["scaled"].as_array().unwrap())
+    {
+        for key in ["gflops", "halo", "allreduce"] {
+            let [given, measured] = [given, measured].map(|one| one[key].as_f64().unwrap());
+            assert_relative_eq!(given, measured, max_relative = 1e-12);
+        }
+    }
+    assert_relative_eq!(
+        measured["network"]["allreduce"]["alpha"].as_f64().unwrap(),
+        3e-6,
+        max_relative = 1e-12
+    );
+    let args = "run.json --bandwidth 20 --ranks 8 --nx 64 --net net.json";
+    let text = String::from_utf8(explain(dir.path(), args).stdout).unwrap();
+    let words = "network (Halo-isend on 8 ranks and Allreduce on 8, Some MPI): a message of a halo 3 us and 2 GB/s";
+    assert!(text.contains(words), "{text}");
+}
+
+#[test]
+fn figures_of_net_that_are_of_no_use_are_refused() {
+    let dir = saved();
+    let path = dir.path().join("net.json");
+    let refused = |words: &str| {
+        let output = explain(
+            dir.path(),
+            "run.json --bandwidth 9 --ranks 8 --net net.json",
+        );
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert_eq!(error.matches("error: ").count(), 1, "{error}");
+        assert!(
+            error.contains(words) && error.contains("cubie net"),
+            "{error}"
+        );
+    };
+    refused("cannot read");
+    write_net(&path, &[("Allreduce", 2, 1e-6, 0.0)]);
+    refused("no Halo");
+    write_net(&path, &[("Halo-isend", 2, 1e-6, 0.0)]);
+    refused("no Allreduce");
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    refused("not whole JSON");
+    fs::write(&path, whole.replace("net 1", "net 0")).unwrap();
+    refused("'cubie net 0'");
+    fs::copy(dir.path().join("stream.json"), &path).unwrap();
+    refused("'cubie stream 1'");
+    let both = "run.json --bandwidth 9 --ranks 8 --net net.json --alpha 1 --beta 1";
+    let output = explain(dir.path(), both);
+    assert_eq!(output.status.code(), Some(2));
+}
+
 #[test]
 fn a_run_is_measured_where_none_is_given() {
     let dir = tempfile::tempdir().unwrap();
@@ -154,6 +242,16 @@ fn what_makes_no_sense_is_refused() {
     fs::write(dir.path().join("together.json"), together).unwrap();
     refused("together.json", "several devices");
     refused("run.json --json missing/e.json", "another path");
+    refused("run.json --json run.json", "would overwrite");
+    refused(
+        "run.json --stream stream.json --json stream.json",
+        "would overwrite",
+    );
+    refused("run.json --rt 1", "cannot be used with");
+    refused("run.json --device cpu", "cannot be used with");
+    refused("run.json --format ell28", "cannot be used with");
+    refused("run.json --bandwidth 9 --nx 16", "add --ranks");
+    refused("--nx 16 --rt 0 --device cpu+cpu", "several devices");
     let stream = fs::read_to_string(dir.path().join("stream.json")).unwrap();
     fs::write(
         dir.path().join("no-dot.json"),

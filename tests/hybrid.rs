@@ -61,3 +61,14 @@ fn pairs_of_singles_and_doubles_work_together() {
     assert_eq!(json["precision"], "f32x2");
     assert!(json["true_residual"].as_f64().unwrap() < 1e-12);
 }
+
+#[test]
+fn ranks_beside_each_other_share_the_box_too() {
+    let json = run("--nx 32 --ny 16 --nz 32 --device cpu+cpu --npx 2 --npy 1 --npz 1 --threads 1");
+    assert_eq!(json["grid"], serde_json::json!([2, 1, 1]));
+    assert_eq!(json["global"], serde_json::json!([32, 16, 32]));
+    assert_eq!(
+        json["ranks_detail"][1]["local"],
+        serde_json::json!([16, 16, 32])
+    );
+}

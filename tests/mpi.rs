@@ -1,8 +1,11 @@
 //! Many processes under `mpirun` (another launcher in `MPIRUN`): builds with `--features mpi`.
 #![cfg(feature = "mpi")]
 
+#[path = "net/layout.rs"]
+mod layout;
+
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -178,6 +181,49 @@ fn some_ranks_on_gpus_and_some_on_cpus_with_unequal_boxes() {
 }
 
 #[test]
+fn the_network_is_measured_on_some_ranks_and_on_all() {
+    let shmem = |t: &Transport| matches!(t, Transport::ShmemBarrier | Transport::ShmemFlag);
+    for ranks in [2, 4].into_iter().filter(|&ranks| is_tried(ranks)) {
+        let dir = tempfile::tempdir().unwrap();
+        let args = "net --max-bytes 16 --nx 16 --time 0.02 --json n.json";
+        let out = output(ranks, args, dir.path());
+        let text = String::from_utf8_lossy(&out.stdout);
+        let error = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{ranks} ranks: {error}");
+        let mut expected = vec![("PingPong".to_owned(), 2)];
+        let counts = if ranks == 2 { &[2][..] } else { &[2, 4] };
+        for operation in ["Exchange", "Bcast", "Allreduce", "Barrier"] {
+            expected.extend(counts.iter().map(|&count| (operation.to_owned(), count)));
+        }
+        for &count in counts {
+            // OpenSHMEM works on all ranks only.
+            let all = transports().into_iter();
+            let there = all.filter(|transport| count == ranks || !shmem(transport));
+            expected.extend(there.map(|transport| (format!("Halo-{transport}"), count)));
+        }
+        let tables = layout::tables(&text);
+        let found = tables.iter().map(|t| (t.operation.clone(), t.processes));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+        for table in &tables {
+            table.check();
+            let sizes: Vec<usize> = table.rows.iter().map(|row| row.bytes).collect();
+            match table.operation.as_str() {
+                "Barrier" => assert_eq!(sizes, [0]),
+                "Allreduce" => assert_eq!(sizes, [0, 4, 8, 16]),
+                name if name.starts_with("Halo") => assert_eq!(sizes.len(), 4),
+                _ => assert_eq!(sizes, [0, 1, 2, 4, 8, 16]),
+            }
+        }
+        let json: Value =
+            serde_json::from_slice(&std::fs::read(dir.path().join("n.json")).unwrap()).unwrap();
+        assert_eq!(json["ranks"], ranks);
+        assert_eq!(json["ranks_a_machine"], ranks);
+        let library = json["library"].as_str().unwrap();
+        assert!(library.contains("MPI"), "{library}");
+    }
+}
+
+#[test]
 fn what_all_ranks_know_is_said_once() {
     let dir = tempfile::tempdir().unwrap();
     for (ranks, args, words) in [
@@ -185,7 +231,14 @@ fn what_all_ranks_know_is_said_once() {
         (2, "--nx zero", "--nx"),
         (11, "--nx 16 --rt 0", "use 10 or 12 ranks"),
         (4, "--nx 16 --rt 0 --npx 3 --npy 1 --npz 1", "3 ranks"),
-        (2, "--nx 16 --rt 0 --device cpu+cpu", "under mpirun"),
+        (2, "net --ranks 3", "leave --ranks out"),
+        (2, "net --nx 20", "multiple of 8"),
+        (2, "net --json missing/n.json", "another path"),
+        (2, "--nx 16 --rt 0 --device cpu+cpu+cpu", "3 devices"),
+        (2, "--nx 16 --rt 0 --device cpu+cpu --compare", "--compare"),
+        (2, "stream --device cpu", "without mpirun"),
+        (2, "plan --device cpu,cpu", "one --device"),
+        (2, "explain missing.json", "cannot read"),
     ] {
         let out = output(ranks, args, dir.path());
         let text = String::from_utf8_lossy(&out.stderr);
@@ -200,44 +253,135 @@ fn what_all_ranks_know_is_said_once() {
     );
 }
 
+/// Devices that share a box, as processes: as thick as told, or as tried out.
 #[test]
-fn a_killed_rank_takes_the_run_down() {
+fn devices_share_a_box_under_mpirun_as_they_do_in_one_process() {
+    let shares = |args: &str| {
+        let json = run(2, &format!("--nx 16 --ny 16 --nz 32 --threads 1 {args}"));
+        assert_eq!(json["hybrid"], true);
+        assert_eq!(json["processes"], 2);
+        assert_eq!(json["global"][2], 32);
+        [0, 1].map(|rank| {
+            let detail = &json["ranks_detail"][rank];
+            let kind = detail["kind"].as_str().unwrap().to_owned();
+            (kind, detail["local"][2].as_u64().unwrap())
+        })
+    };
+    let given = shares("--device llvmpipe+cpu --split 1:3");
+    assert_eq!(given, [("gpu".into(), 8), ("cpu".into(), 24)]);
+    // Nobody plays a GPU as fast as a CPU is.
+    let tried = shares("--device cpu+llvmpipe");
+    assert_eq!(tried, [("cpu".into(), 24), ("gpu".into(), 8)]);
+}
+
+#[test]
+fn commands_of_one_process_speak_once() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = mpirun(
-        2,
-        "--nx 32 --rt 300 --device cpu --threads 1 --quiet",
-        dir.path(),
-    );
-    let mut child = command
+    for (args, words) in [
+        ("plan --device cpu --bandwidth 20", "command "),
+        ("validate --device cpu --precision f64", "V-cycle steps"),
+        (
+            "explain --nx 16 --rt 0 --device cpu --threads 1",
+            "The run reached",
+        ),
+    ] {
+        let out = output(2, args, dir.path());
+        let text = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.success(), "{args}: {text}");
+        assert_eq!(text.matches(words).count(), 1, "{args}: {text}");
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+/// Starts a long run on two ranks; returns it and the process numbers of the ranks.
+fn long_run(n: usize, dir: &Path) -> (Child, Vec<String>) {
+    let args = format!("--nx {n} --rt 300 --device cpu --threads 1 --quiet");
+    let mut command = mpirun(2, &args, dir);
+    let child = command
         .stderr(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     // The ranks are the processes that run this binary in this directory.
-    let victims = || {
-        let is_victim = |pid: &String| {
+    let ranks = || {
+        let is_rank = |pid: &String| {
             let link = |name| std::fs::read_link(format!("/proc/{pid}/{name}"));
-            link("cwd").is_ok_and(|cwd| cwd == dir.path())
+            link("cwd").is_ok_and(|cwd| cwd == dir)
                 && link("exe").is_ok_and(|exe| exe == Path::new(env!("CARGO_BIN_EXE_cubie")))
         };
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter(is_victim).collect::<Vec<_>>()
+        names.filter(is_rank).collect::<Vec<_>>()
     };
     let start = Instant::now();
-    while victims().len() < 2 {
+    while ranks().len() < 2 {
         assert!(
             start.elapsed() < Duration::from_secs(60),
             "the ranks do not start"
         );
         std::thread::sleep(Duration::from_millis(100));
     }
+    (child, ranks())
+}
+
+fn kill(signal: &str, process: &str) {
+    let status = Command::new("sh")
+        .args(["-c", &format!("kill -{signal} {process}")])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// Whoever ends a rank in order gets the report of all: what came so far, and not official.
+#[test]
+fn an_interrupted_run_reports_what_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let (child, ranks) = long_run(16, dir.path());
+    std::thread::sleep(Duration::from_secs(5));
+    kill("TERM", &ranks[1]);
+    let out = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(text.contains("valid, not official"), "{text}");
+    let report = std::fs::read_dir(dir.path())
+        .unwrap()
+        .flatten()
+        .find(|file| {
+            let name = file.file_name();
+            name.to_string_lossy().starts_with("HPCG-Benchmark")
+        });
+    let report = std::fs::read_to_string(report.expect("a report").path()).unwrap();
+    assert!(report.contains("Cut short=yes"), "{report}");
+}
+
+/// Ctrl-C at `mpirun`: it may end the ranks before they report, but nothing is half-written.
+#[test]
+fn an_interrupted_mpirun_leaves_a_word_and_whole_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let (child, _) = long_run(32, dir.path());
+    std::thread::sleep(Duration::from_secs(3));
+    kill("INT", &child.id().to_string());
+    let out = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(
+        text.matches("stopping after the current set").count(),
+        1,
+        "{text}"
+    );
+    let files = std::fs::read_dir(dir.path()).unwrap().flatten();
+    assert!(
+        files
+            .filter(|file| file.path().extension() == Some("part".as_ref()))
+            .count()
+            == 0
+    );
+}
+
+#[test]
+fn a_killed_rank_takes_the_run_down() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut child, ranks) = long_run(32, dir.path());
     std::thread::sleep(Duration::from_secs(2));
     let killed = Instant::now();
-    Command::new("sh")
-        .args(["-c", &format!("kill -9 {}", victims()[1])])
-        .status()
-        .unwrap();
+    kill("9", &ranks[1]);
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;

@@ -30,6 +30,8 @@ fn runs() -> tempfile::TempDir {
     write("one.json", &saved());
     let mut ranks = saved();
     ranks["ranks"] = json!(2);
+    ranks["processes"] = json!(2);
+    ranks["grid"] = json!([2, 1, 1]);
     ranks["halo"] =
         json!({ "transport": "isend", "exchanges": 350, "bytes": 1_000_000, "seconds": 0.5 });
     let rank = |rank: u64| {
@@ -39,8 +41,13 @@ fn runs() -> tempfile::TempDir {
     ranks["ranks_detail"] = json!([rank(0), rank(1)]);
     write("two.json", &ranks);
     let mut broken = saved();
-    broken["gflops"] = Value::Null;
-    broken["valid"] = json!(false);
+    broken["times"]["total"] = json!(0.0);
+    broken["times"]["setup"] = json!(0.0);
+    broken["times"]["optimise"] = json!(0.0);
+    for op in ["dot", "waxpby", "spmv", "mg"] {
+        broken["times"][op] = json!(0.0);
+    }
+    broken["checks"]["symmetry"]["passed"] = json!(false);
     broken["optimised"]["scaled_residuals"] = json!([0.1, null, 0.0]);
     write("broken.json", &broken);
     dir
@@ -57,7 +64,7 @@ fn runs_stand_side_by_side() {
             .split_whitespace()
             .collect::<Vec<_>>()
     };
-    assert_eq!(line("GFLOP/s"), ["GFLOP/s", "1.84466", "1.84466", "nan"]);
+    assert_eq!(line("GFLOP/s"), ["GFLOP/s", "1.84466", "1.84466", "–"]);
     assert_eq!(line("ranks"), ["ranks", "1", "2", "1"]);
     let csv = String::from_utf8(report(dir.path(), "one.json two.json --csv").stdout).unwrap();
     let columns: Vec<usize> = csv
@@ -83,7 +90,9 @@ fn pages_are_whole_and_need_no_network() {
             "<link",
             "url(",
             "points=\"NaN",
-            "\"NaN",
+            "NaN",
+            "nan",
+            ">inf",
             "\"inf",
         ] {
             assert!(!page.contains(word), "{word} in {runs}");
@@ -110,6 +119,7 @@ fn pages_are_whole_and_need_no_network() {
     ] {
         assert!(one.contains(words), "no {words}");
     }
+    assert!(page("broken.json").contains("–"));
     let all = page("one.json two.json broken.json");
     assert!(all.contains("3 runs side by side") && all.contains("NOT VALID"));
     assert!(all.contains("mpirun -n 2 cubie hpcg --nx 64"));
@@ -144,7 +154,13 @@ fn files_of_no_use_are_refused() {
     old["schema"] = json!("cubie hpcg 0");
     let mut lacking = saved();
     lacking.as_object_mut().unwrap().remove("times");
+    let mut of_another_type = saved();
+    of_another_type["ranks"] = json!("two");
+    let mut without_levels = saved();
+    without_levels["levels"] = json!([]);
     for (text, word) in [
+        (of_another_type.to_string(), "is not made like one"),
+        (without_levels.to_string(), "no levels"),
         (whole[..whole.len() / 2].to_owned(), "not whole JSON"),
         ("{\"a\": 1}".into(), "not cubie's"),
         (old.to_string(), "cubie hpcg 0"),
@@ -170,6 +186,28 @@ fn files_of_no_use_are_refused() {
 }
 
 #[test]
+fn a_page_goes_to_the_standard_output_but_not_over_what_is_read() {
+    let dir = runs();
+    let before = fs::read(dir.path().join("one.json")).unwrap();
+    let output = report(dir.path(), "one.json --html -");
+    assert!(output.status.success());
+    assert!(output.stdout.starts_with(b"<!doctype html>"));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("GFLOP/s")
+    );
+    assert!(!dir.path().join("-").exists());
+    for path in ["one.json", "./one.json"] {
+        let output = report(dir.path(), &format!("two.json one.json --html {path}"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("would overwrite"), "{error}");
+    }
+    assert_eq!(fs::read(dir.path().join("one.json")).unwrap(), before);
+}
+
+#[test]
 fn the_command_repeats_the_run() {
     let dir = runs();
     let mut run: Value =
@@ -190,7 +228,14 @@ fn the_command_repeats_the_run() {
         run["layers"] = json!([{ "lower_ipz": 0, "upper_ipz": 1, "nz": 16 }, { "lower_ipz": 2, "upper_ipz": 2, "nz": 24 }]);
     });
     assert!(unequal.contains("--pz 2 --zl 16 --zu 24"), "{unequal}");
+    let several = command(&|run| run["ranks_detail"][1]["kind"] = json!("cpu"));
+    assert!(
+        several.contains("mpirun -n 2") && several.contains("--device 'Some &lt;GPU&gt;,cpu'"),
+        "{several}"
+    );
     let together = command(&|run| {
+        run["processes"] = json!(1);
+        run["grid"] = json!([1, 1, 2]);
         run["hybrid"] = json!(true);
         run["ranks_detail"][0]["device"] = json!("Some GPU (driver 1, 2)");
         run["ranks_detail"][1]["kind"] = json!("cpu");

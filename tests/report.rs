@@ -1,182 +1,17 @@
 //! Reports of literal results: the official one has HPCG's keys and numbers, all look as recorded.
 
+#[path = "report/literal.rs"]
+mod literal;
+
 use std::path::Path;
 
 use cubie::results::*;
-use cubie::{Op, PerOp, Precision, report};
+use cubie::saved::run::Run;
+use cubie::{Precision, report};
+use literal::{alone, cut_short, example, invalid, official, on_a_gpu};
 
 /// What a run of HPCG 3.1 itself printed.
 const EXAMPLE: &str = include_str!("data/HPCG-Benchmark_3.1_example.txt");
-
-fn per_op([dot, waxpby, spmv, mg]: [f64; 4]) -> PerOp {
-    let mut values = PerOp::default();
-    values[Op::Dot] = dot;
-    values[Op::Waxpby] = waxpby;
-    values[Op::Spmv] = spmv;
-    values[Op::Mg] = mg;
-    values
-}
-
-/// The run of the example, in our words.
-fn example() -> Results {
-    Results {
-        started: jiff::civil::date(2026, 11, 30).at(18, 5, 9, 250_000_000),
-        device: Device {
-            kind: DeviceKind::Cpu,
-            name: "Some CPU".into(),
-            driver: "AVX2".into(),
-            backend: "threads".into(),
-        },
-        precision: Precision::F64,
-        hybrid: false,
-        order: "color8".into(),
-        format: "ell28".into(),
-        ranks: 2,
-        threads: 1,
-        grid: [2, 1, 1],
-        local: [32, 32, 32],
-        global: [64, 32, 32],
-        layers: vec![Layer {
-            lower_ipz: 0,
-            upper_ipz: 0,
-            nz: 32,
-        }],
-        levels: [
-            (65536, 1_678_840),
-            (8192, 198_904),
-            (1024, 22264),
-            (128, 2200),
-        ]
-        .map(|(rows, nnz)| LevelSize { rows, nnz })
-        .to_vec(),
-        memory: Memory {
-            host: 46_887_300,
-            device: 0,
-            levels: vec![41_255_300, 4_935_170, 618_752, 78_144],
-            optimise: 0,
-            capacity: Some(16 << 30),
-        },
-        seconds_asked: 60.0,
-        cut_short: false,
-        reference: Reference {
-            iterations: 50,
-            normr0: 1234.5,
-            scaled_residuals: vec![0.1, 1e-5, 1.265_95e-16],
-            true_residual: 1.5e-15,
-            spmv_mg_seconds: 2.3e-7 / 4.549_73e-5,
-        },
-        optimised: Optimised {
-            iterations: 48,
-            iterations_per_set: 50,
-            scaled_residuals: vec![0.09, 9e-6, 1.2e-16],
-        },
-        sets: Sets {
-            count: 30,
-            planned: 30,
-            scaled_residuals: vec![1.265_95e-16; 30],
-        },
-        checks: Checks {
-            spectral: Spectral {
-                passed: true,
-                unpreconditioned: 11,
-                unpreconditioned_expected: 12,
-                preconditioned: 2,
-                preconditioned_expected: 2,
-            },
-            symmetry: Symmetry {
-                passed: true,
-                spmv: 2.368_21e-6,
-                mg: 6.3242e-7,
-                exact_residual: 0.0,
-            },
-            norms: Norms {
-                passed: true,
-                mean: 1.265_95e-16,
-                variance: 0.0,
-            },
-            iterations_passed: true,
-        },
-        true_residual: 1.4e-15,
-        solution_error: SolutionError {
-            max: 8e-15,
-            norm2: 3e-13,
-        },
-        times: Times {
-            setup: 0.061_614_6,
-            optimise: 2.3e-7,
-            total: 18.7011,
-            ops: per_op([2.653_04, 0.095_022_2, 2.023_44, 13.9276]),
-            estimated: false,
-            allreduce: Some(Allreduce {
-                min: 2.123_78,
-                max: 2.475_88,
-                avg: 2.299_83,
-            }),
-        },
-        moved: per_op([4.75e9, 7.1e9, 31e9, 150e9]),
-        alone: None,
-        bandwidth: Some(40e9),
-        halo: None,
-        ranks_detail: Vec::new(),
-        phases: [("set-up", 0.061_614_6), ("timed sets", 18.7011)]
-            .map(|(name, seconds)| Phase {
-                name: name.into(),
-                seconds,
-            })
-            .to_vec(),
-        notices: vec!["sizes are taken from hpcg.dat".into()],
-    }
-}
-
-/// One rank, without MPI.
-fn alone() -> Results {
-    let mut results = example();
-    results.ranks = 1;
-    results.grid = [1; 3];
-    results.local = results.global;
-    results.times.allreduce = None;
-    results
-}
-
-fn on_a_gpu(precision: Precision) -> Results {
-    let mut results = alone();
-    results.precision = precision;
-    results.device = Device {
-        kind: DeviceKind::Gpu,
-        name: "Some GPU".into(),
-        driver: "Some driver 1.2".into(),
-        backend: "Vulkan".into(),
-    };
-    results.memory.device = 30_000_000;
-    results.memory.optimise = 30_000_000;
-    results.memory.capacity = None;
-    results
-}
-
-fn invalid() -> Results {
-    let mut results = alone();
-    results.checks.symmetry.passed = false;
-    results.checks.symmetry.mg = 17.0;
-    results.checks.norms.passed = false;
-    results.checks.norms.variance = 1e-3;
-    results
-}
-
-fn cut_short() -> Results {
-    let mut results = alone();
-    results.cut_short = true;
-    results.sets.count = 3;
-    results.sets.scaled_residuals.truncate(3);
-    results.times.total = 1.870_11;
-    results
-}
-
-fn official() -> Results {
-    let mut results = alone();
-    results.times.total = 1801.0;
-    results.memory.capacity = Some(100_000_000);
-    results
-}
 
 /// HPCG's lines of our report: those before our own sections.
 fn hpcg_lines(results: &Results) -> Vec<(String, String)> {
@@ -302,7 +137,7 @@ fn an_official_run_is_long_full_complete_valid_and_double() {
     spoiled(|r| r.cut_short = true, "interrupted");
     spoiled(|r| r.precision = Precision::F32x2, "not IEEE double");
     spoiled(|r| r.checks.spectral.passed = false, "spectral");
-    spoiled(|r| r.checks.iterations_passed = false, "did not reach");
+    spoiled(|r| r.checks.iterations.passed = false, "did not reach");
 }
 
 #[test]
@@ -348,6 +183,54 @@ fn the_json_keeps_its_contract() {
     assert_eq!(json["flops"]["total"], total);
 }
 
+/// What is written as JSON is read back as it was, but for what is no number.
+#[test]
+fn a_saved_run_is_read_back_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a run.json");
+    let read_back = |results: &Results| {
+        std::fs::write(&path, report::json::text(results)).unwrap();
+        Run::read(&path).unwrap().results
+    };
+    let mut hybrid = on_a_gpu(Precision::F32x2);
+    hybrid.alone = Some(Alone {
+        device: "Some GPU".into(),
+        gflops: 1.25,
+    });
+    hybrid.halo = Some(HaloCost {
+        transport: "isend".into(),
+        exchanges: 350,
+        bytes: 1 << 40,
+        seconds: 0.1,
+    });
+    hybrid.ranks_detail = vec![RankDetail {
+        rank: 1,
+        device: "Some, \"other\" CPU".into(),
+        kind: DeviceKind::Cpu,
+        local: [16, 16, 24],
+        share: 1.0 / 3.0,
+        dot: 0.1,
+        waxpby: 0.2,
+        spmv: 0.3,
+        mg: 0.7,
+        busy: 1.2,
+        halo: 0.05,
+        allreduce: 1e-300,
+    }];
+    hybrid.bandwidth = None;
+    for results in [example(), invalid(), cut_short(), hybrid] {
+        assert_eq!(read_back(&results), results);
+    }
+    let mut diverged = alone();
+    diverged.true_residual = f64::NAN;
+    diverged.checks.norms.mean = f64::INFINITY;
+    diverged.optimised.scaled_residuals[1] = f64::NAN;
+    let read = read_back(&diverged);
+    assert!(read.true_residual.is_nan() && read.checks.norms.mean.is_nan());
+    let residuals = &read.optimised.scaled_residuals;
+    assert!(residuals[1].is_nan() && residuals[2] == diverged.optimised.scaled_residuals[2]);
+}
+
 /// Compares with tests/snapshots/report__NAME.snap. INSTA_UPDATE=always records anew.
 #[track_caller]
 fn assert_looks(name: &str, text: &str) {
@@ -364,7 +247,7 @@ fn reports_look_as_recorded() {
     assert_looks("f32", &tail(&on_a_gpu(Precision::F32)));
     assert_looks("cut_short", &tail(&cut_short()));
     let mut quick = alone();
-    quick.seconds_asked = 0.0;
+    quick.times.seconds_asked = 0.0;
     assert_looks("quick", &tail(&quick));
 }
 

@@ -109,6 +109,12 @@ fn gpus_are_measured() {
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.success(), adapter.f64, "{error}");
         assert!(adapter.f64 || error.contains("--single"), "{error}");
+        for flags in [["--bind", "compact"], ["--threads", "1"]] {
+            let output = cubie(dir.path(), &[&args[..], &["--single"], &flags].concat());
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{error}");
+            assert!(error.contains("--device cpu"), "{error}");
+        }
     }
 }
 
@@ -144,6 +150,11 @@ fn what_cannot_be_measured_is_refused() {
     refused(&["--bind", "cores:100000"], "no CPU 100000");
     refused(&["--bind", "per-socket:100000"], "per-socket:");
     refused(&["--bind", "tight"], "compact, spread");
+    refused(&["--bind", "cores:0,0"], "CPU 0 twice");
+    refused(
+        &["--bind", "plans", "--threads", "1"],
+        "leave out --threads",
+    );
     refused(&["--threads", "100000"], "100000 threads");
     refused(&["--times", "1"], "from 2 on");
     refused(&["--elements", "4294967295000"], "whole number");

@@ -102,3 +102,64 @@ fn threads_have_no_shmem() {
     });
     assert_eq!(outcome, Err(Error::NoShmem));
 }
+
+#[test]
+fn messages_broadcasts_and_sums_reach_whom_they_should() {
+    run(4, Transport::Isend, |ranks| {
+        let (comm, rank) = (ranks.comm(), ranks.rank());
+        let mut got = [0; 3];
+        match rank {
+            1 => {
+                comm.send(2, &[1, 2, 3]);
+                comm.send(2, &[4, 5, 6]);
+            }
+            2 => {
+                comm.receive(1, &mut got);
+                assert_eq!(got, [1, 2, 3]);
+                comm.receive(1, &mut got);
+                assert_eq!(got, [4, 5, 6]);
+            }
+            _ => {}
+        }
+        for root in 0..4 {
+            let mut bytes = [u8::try_from(10 * rank).unwrap(); 5];
+            comm.broadcast(root, &mut bytes);
+            assert_eq!(bytes, [u8::try_from(10 * root).unwrap(); 5]);
+        }
+        let mut sums = [9.0; 2];
+        comm.allreduce(&[rank as f32, 1.0], &mut sums);
+        assert_eq!(sums, [6.0, 4.0]);
+        comm.allreduce(&[], &mut []);
+    });
+}
+
+#[test]
+fn the_first_ranks_can_be_by_themselves() {
+    run(5, Transport::PutFlag, |ranks| {
+        for size in [1, 2, 3, 5] {
+            let subset = ranks.subset(size);
+            assert_eq!(subset.is_some(), ranks.rank() < size);
+            if let Some(subset) = subset {
+                assert_eq!((subset.rank(), subset.size()), (ranks.rank(), size));
+                assert_eq!(subset.sum_of(1.0), size as f64);
+                assert_eq!(subset.transports(), TRANSPORTS);
+            }
+        }
+        ranks.barrier();
+    });
+}
+
+#[test]
+fn a_rank_that_fails_ends_those_that_are_by_themselves_and_those_that_wait() {
+    let outcome = threads::run(3, |comm| {
+        let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Fast);
+        let subset = ranks.subset(2);
+        match ranks.rank() {
+            0 => return Err(Error::NoShmem),
+            1 => subset.unwrap().barrier(),
+            _ => ranks.barrier(),
+        }
+        Ok(())
+    });
+    assert_eq!(outcome, Err(Error::NoShmem));
+}

@@ -35,7 +35,9 @@ pub fn run(
     progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Results, Error> {
-    let started = jiff::ZonedDateTime::now().datetime();
+    let now = jiff::ZonedDateTime::now().datetime();
+    let started = now.with().subsec_nanosecond(0).build();
+    let started = started.expect("every second has a beginning");
     let precision = device.precision(params.precision, ranks)?;
     let together = common_precision(ranks, precision, params.precision)?;
     for notice in params.notices.iter().chain(&device.notices(precision)) {
@@ -88,6 +90,7 @@ pub fn run(
         order: params.order.to_string(),
         format: device.format().to_string(),
         ranks: ranks.size() as u64,
+        processes: ranks.processes() as u64,
         threads: params.threads as u64,
         grid: params.grid.np.map(|n| n as u64),
         local: params.grid.geometry(0)?.n.map(|n| n as u64),
@@ -95,7 +98,6 @@ pub fn run(
         layers: layers(params),
         levels: level_sizes(&geometry),
         memory: over_ranks_memory(ranks, memory),
-        seconds_asked: params.seconds as f64,
         cut_short: outcome.sets.count < outcome.sets.planned,
         reference,
         optimised: outcome.optimised,
@@ -108,6 +110,8 @@ pub fn run(
             optimise: outcome.optimise,
             total: outcome.total,
             ops: over_ranks(&outcome.work.seconds, |seconds| ranks.max(seconds)),
+            seconds_asked: params.seconds as f64,
+            phases: phases.into_done(),
             estimated: device.times_are_estimated(),
             allreduce: allreduce(ranks, outcome.traffic.reductions),
         },
@@ -116,7 +120,6 @@ pub fn run(
         bandwidth: Some(bandwidth).filter(|bandwidth| !bandwidth.is_nan()),
         halo,
         ranks_detail: gather_details(ranks, &detail),
-        phases: phases.into_done(),
         notices: params.notices.clone(),
     })
 }
@@ -192,7 +195,7 @@ fn rank_detail(device: &Device, problem: &Problem, outcome: &Outcome) -> RankDet
     RankDetail {
         rank: geometry.rank as u64,
         device: described.name,
-        kind: described.kind.to_string(),
+        kind: described.kind,
         local: geometry.n.map(|n| n as u64),
         share: geometry.nrow() as f64 / geometry.global_rows() as f64,
         dot: seconds[Op::Dot],

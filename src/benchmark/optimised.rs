@@ -16,7 +16,7 @@ use crate::meter::Work;
 use crate::mg::System;
 use crate::params::Params;
 use crate::real::Precision;
-use crate::results::{Checks, Optimised, Reference, Sets};
+use crate::results::{Checks, Iterations, Optimised, Reference, Sets};
 use crate::solver::Solver;
 use crate::validate::norms::norms;
 use crate::validate::spectral::spectral;
@@ -116,7 +116,9 @@ impl Job for OptimisedPhases<'_, '_> {
                 spectral,
                 symmetry,
                 norms: norms(&scaled_residuals),
-                iterations_passed: reached(&convergence, tolerance),
+                iterations: Iterations {
+                    passed: reached(&convergence, tolerance),
+                },
             },
             optimised: Optimised {
                 iterations: convergence.iterations() as u64,

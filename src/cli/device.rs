@@ -5,8 +5,8 @@ use cubie_host::Order;
 
 use super::values::{PrecisionChoice, positive, positive_real, threads};
 use crate::machine::Machine;
-use crate::params::{Devices, Params};
-use crate::report::number::counted;
+use crate::number::counted;
+use crate::params::{Devices, InputError, Params};
 
 /// Bytes of a GiB and of a MiB.
 const GIB: f64 = (1u64 << 30) as f64;
@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 #[derive(Clone, Debug, Args)]
 pub struct DeviceFlags {
     /// auto, cpu, gpu, or a number or part of a name from `cubie devices`; a comma list gives one
-    /// for each local rank; joined with + (gpu+cpu) they share one box
+    /// to each local rank with a box of its own; joined with + (gpu+cpu) they share one box
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: Devices,
     /// auto, f64, f32x2, mixed or f32
@@ -34,7 +34,16 @@ pub struct DeviceFlags {
 }
 
 impl DeviceFlags {
-    /// Parameters for this device and the least box.
+    /// Parameters for the one device that is named, and the least box.
+    ///
+    /// # Errors
+    /// [`InputError::OneDevice`].
+    pub fn params_of_one(&self, machine: &Machine) -> Result<Params, InputError> {
+        self.device.only()?;
+        Ok(self.params(machine, Vec::new()))
+    }
+
+    /// Parameters for the first device and the least box.
     pub fn params(&self, machine: &Machine, mut notices: Vec<String>) -> Params {
         if let Some(threads) = self.threads.filter(|&threads| threads > machine.threads) {
             notices.push(format!(

@@ -8,7 +8,7 @@ use cubie_host::Order;
 use super::values::{positive, positive_real, whole};
 use super::{DeviceFlags, HpcgFlags, Outputs};
 use crate::explain::{Network, RankCount, Scaling};
-use crate::params::Format;
+use crate::params::{Format, InputError};
 
 /// Side of the box of a run that is only measured to be explained.
 const SIDE: usize = 64;
@@ -17,7 +17,7 @@ const SIDE: usize = 64;
 #[derive(Clone, Debug, Args)]
 pub struct ExplainFlags {
     /// What `cubie hpcg --json` wrote [default: a run is measured now]
-    #[arg(value_name = "JSON")]
+    #[arg(value_name = "JSON", conflicts_with_all = ["rt", "device", "precision", "threads", "device_memory", "binding_limit", "order", "format"])]
     pub run: Option<PathBuf>,
     /// What `cubie stream --json` wrote on the same device [default: the memory is measured now]
     #[arg(long, value_name = "JSON")]
@@ -38,19 +38,16 @@ pub struct ExplainFlags {
     #[arg(long, value_name = "SECONDS", value_parser = whole, allow_negative_numbers = true, default_value = "5")]
     rt: usize,
     /// Predict the rating of these ranks: 1024 nodes of one, or 36x8, 36 nodes of 8; a comma list
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        requires = "alpha",
-        requires = "beta"
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "network")]
     ranks: Vec<RankCount>,
-    /// Microseconds of a message without bytes
-    #[arg(long, value_name = "US", value_parser = positive_real, requires = "ranks")]
+    /// What `cubie net --json` wrote on such a network
+    #[arg(long, value_name = "JSON", requires = "ranks", group = "network")]
+    pub net: Option<PathBuf>,
+    /// Microseconds of a message without bytes, instead of what was measured
+    #[arg(long, value_name = "US", value_parser = positive_real, requires = "ranks", requires = "beta", group = "network")]
     alpha: Option<f64>,
     /// GB/s between two ranks
-    #[arg(long, value_name = "GBS", value_parser = positive_real, requires = "ranks")]
+    #[arg(long, value_name = "GBS", value_parser = positive_real, requires = "alpha")]
     beta: Option<f64>,
     /// GB/s of a node's memory, instead of what is measured
     #[arg(long, value_name = "GBS", value_parser = positive_real, conflicts_with = "stream")]
@@ -66,6 +63,17 @@ pub struct ExplainFlags {
 }
 
 impl ExplainFlags {
+    /// Refuses a box that nobody would use.
+    ///
+    /// # Errors
+    /// [`InputError::BoxOfSavedRun`].
+    pub fn check(&self) -> Result<(), InputError> {
+        if self.run.is_some() && self.nx.is_some() && self.ranks.is_empty() {
+            return Err(InputError::BoxOfSavedRun);
+        }
+        Ok(())
+    }
+
     /// The run to measure now.
     pub fn hpcg(&self) -> HpcgFlags {
         let nx = self.nx.filter(|_| self.ranks.is_empty()).unwrap_or(SIDE);
@@ -100,20 +108,21 @@ impl ExplainFlags {
         }
     }
 
+    /// The network, if it is given by hand.
+    pub fn network(&self) -> Option<Network> {
+        Some(Network::given(self.alpha? * 1e-6, self.beta? * 1e9))
+    }
+
     /// What is to be extrapolated from a run with boxes of `local` points.
-    pub fn scaling(&self, local: [usize; 3]) -> Option<Scaling> {
-        let (alpha, beta) = (self.alpha?, self.beta?);
+    pub fn scaling(&self, local: [usize; 3], network: Network) -> Scaling {
         let local = match self.nx {
             Some(nx) => [nx, self.ny.unwrap_or(nx), self.nz.unwrap_or(nx)],
             None => local,
         };
-        Some(Scaling {
+        Scaling {
             counts: self.ranks.clone(),
             local,
-            network: Network {
-                alpha: alpha * 1e-6,
-                beta: beta * 1e9,
-            },
-        })
+            network,
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::launch::Launch;
 use crate::machine::Machine;
 use crate::params::dat::{self, Dat};
-use crate::params::{DeviceChoice, Devices, Format, Hybrid, InputError, Params, Sizes, Split};
+use crate::params::{Devices, Format, Hybrid, InputError, Params, Sizes, UnequalBoxes};
 
 /// Side of the box where nobody gives one.
 const DEFAULT_SIDE: usize = 64;
@@ -28,7 +28,8 @@ pub struct HpcgFlags {
     /// The reference's short form: nx, ny, nz and the seconds to run
     #[arg(value_name = "NX NY NZ RT", num_args = 0..=4, value_parser = whole, allow_negative_numbers = true)]
     pub(super) positional: Vec<usize>,
-    /// Points of a rank's box in x, a multiple of 8; a missing side takes the largest given
+    /// Points of a rank's box in x, a multiple of 8; a missing side takes the largest given. Devices
+    /// joined with + share one box: then it is that of all ranks together
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     pub(super) nx: Option<usize>,
     /// Points of a rank's box in y
@@ -79,7 +80,7 @@ pub struct HpcgFlags {
     /// several machines]
     #[arg(long, value_name = "BOOL")]
     pub(super) overlap: Option<bool>,
-    /// Shares of the devices joined with +, such as 3:1 [default: by a short trial]
+    /// Shares of the devices joined with +, such as 3:1, along z [default: by a short trial]
     #[arg(long, value_name = "A:B")]
     pub(super) split: Option<Weights>,
     /// After devices joined with +, rate the first of them alone on the same box too
@@ -130,8 +131,8 @@ impl HpcgFlags {
             ));
             rt.unwrap_or(DEFAULT_SECONDS)
         };
-        let split = self.split()?;
-        if let (Some(Split { pz, zl, zu }), Some(nz)) = (split, n[2])
+        let unequal = self.unequal_boxes()?;
+        if let (Some(UnequalBoxes { pz, zl, zu }), Some(nz)) = (unequal, n[2])
             && sized
         {
             notices.push(format!(
@@ -154,11 +155,19 @@ impl HpcgFlags {
         if self.compare && together == 1 {
             return Err(InputError::CompareAlone.into());
         }
-        if together > 1 && (np.is_some() || split.is_some() || self.fill.is_some()) {
-            return Err(InputError::HybridSizes.into());
+        let mut hybrid = None;
+        if together > 1 {
+            if unequal.is_some() || self.fill.is_some() {
+                return Err(InputError::HybridSizes.into());
+            }
+            hybrid = Some(Hybrid {
+                np: np.take(),
+                weights: self.split.as_ref().map(|weights| weights.0.clone()),
+            });
         }
         // Devices that share a box divide it when they are known.
-        let grid = Sizes { n, np, split }.grid(if together > 1 { 1 } else { ranks })?;
+        let ranks = if together > 1 { 1 } else { ranks };
+        let grid = Sizes { n, np, unequal }.grid(ranks)?;
         for rank in 0..grid.size() {
             grid.geometry(rank)?;
         }
@@ -167,9 +176,7 @@ impl HpcgFlags {
             seconds,
             order: self.order.clone(),
             format: self.format,
-            hybrid: (together > 1).then(|| Hybrid {
-                weights: self.split.as_ref().map(|w| w.0.clone()),
-            }),
+            hybrid,
             ..self.device.params(machine, notices)
         })
     }
@@ -177,6 +184,13 @@ impl HpcgFlags {
     /// The share of the memory to fill, if that is how the size is given.
     pub fn fill(&self) -> Option<f64> {
         self.fill
+    }
+
+    /// Whether the user says how ranks talk.
+    pub fn says_how_ranks_talk(&self) -> bool {
+        self.halo != Transport::default()
+            || self.reduce != Reduce::default()
+            || self.overlap.is_some()
     }
 
     /// How the ranks are started and talk.
@@ -192,15 +206,20 @@ impl HpcgFlags {
     /// The same run on the first of the devices that share the box, if `--compare` asks for it.
     pub fn alone(&self) -> Option<Self> {
         let mut alone = self.clone();
-        alone.device.device = Devices::Each(vec![self.device_of(0).clone()]);
+        alone.device.device = Devices::Each(vec![self.devices().of(0).clone()]);
         alone.split = None;
         alone.compare = false;
         (self.compare && self.device.device.here() > 1).then_some(alone)
     }
 
-    /// The device of a local rank.
-    pub fn device_of(&self, local: usize) -> &DeviceChoice {
-        self.device.device.of(local)
+    /// The devices of the ranks on a machine.
+    pub fn devices(&self) -> &Devices {
+        &self.device.device
+    }
+
+    /// Whether the first of several devices is to be rated alone too.
+    pub fn compares(&self) -> bool {
+        self.compare
     }
 
     /// Threads of each rank, if they are given.
@@ -221,11 +240,11 @@ impl HpcgFlags {
         }
     }
 
-    fn split(&self) -> Result<Option<Split>, InputError> {
+    fn unequal_boxes(&self) -> Result<Option<UnequalBoxes>, InputError> {
         match (self.pz, self.zl, self.zu) {
             (None | Some(0), None, None) => Ok(None),
-            (Some(pz), Some(zl), Some(zu)) => Ok(Some(Split { pz, zl, zu })),
-            _ => Err(InputError::SplitIncomplete),
+            (Some(pz), Some(zl), Some(zu)) => Ok(Some(UnequalBoxes { pz, zl, zu })),
+            _ => Err(InputError::UnequalIncomplete),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod device;
 mod explain;
 mod hpcg;
+mod net;
 mod outputs;
 mod plan;
 mod report;
@@ -14,6 +15,7 @@ use clap::{Parser, Subcommand};
 pub use device::DeviceFlags;
 pub use explain::ExplainFlags;
 pub use hpcg::HpcgFlags;
+pub use net::NetFlags;
 pub use outputs::Outputs;
 pub use plan::PlanFlags;
 pub use report::ReportFlags;
@@ -47,10 +49,27 @@ pub enum Command {
     Plan(Box<PlanFlags>),
     /// Measure what the memory gives: STREAM on the CPU or a GPU
     Stream(Box<StreamFlags>),
+    /// Measure what the network between ranks gives, with messages and with HPCG's halos
+    Net(NetFlags),
     /// Lay saved runs side by side
     Report(ReportFlags),
     /// Predict a run from its bytes and the memory, and tell where the rest of the time goes
     Explain(Box<ExplainFlags>),
+}
+
+impl Command {
+    /// Whether every rank of `mpirun` takes part in it; else the first does it alone.
+    pub fn is_for_all_ranks(&self) -> bool {
+        match self {
+            Self::Hpcg(_) | Self::Net(_) => true,
+            Self::Explain(flags) => flags.run.is_none(),
+            Self::Devices
+            | Self::Validate(_)
+            | Self::Plan(_)
+            | Self::Stream(_)
+            | Self::Report(_) => false,
+        }
+    }
 }
 
 impl Cli {

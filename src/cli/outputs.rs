@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::Error;
-use crate::report::file;
+use crate::file;
 
 /// Where the results go.
 #[derive(Clone, Debug, Args)]
@@ -16,7 +16,8 @@ pub struct Outputs {
     /// Write the results as JSON too; - is the standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write one page with plots too; on one rank the memory is measured for it after the run
+    /// Write one page with plots too, - as above; on one rank the memory is measured for it after
+    /// the run
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// No progress, no table: one line with the rating
@@ -31,17 +32,10 @@ impl Outputs {
     /// The first path that cannot.
     pub fn probe(&self) -> Result<(), Error> {
         file::probe_directory(&self.output)?;
-        self.json_file().map_or(Ok(()), file::probe)?;
-        self.html.as_deref().map_or(Ok(()), file::probe)
-    }
-
-    /// The file for JSON, unless that goes to the standard output.
-    pub fn json_file(&self) -> Option<&Path> {
-        self.json.as_deref().filter(|path| *path != Path::new("-"))
-    }
-
-    /// Whether the standard output is for JSON.
-    pub fn json_on_stdout(&self) -> bool {
-        self.json.is_some() && self.json_file().is_none()
+        let outputs = [
+            ("--json", self.json.as_deref()),
+            ("--html", self.html.as_deref()),
+        ];
+        file::probe_all(&outputs, &[Path::new("hpcg.dat")])
     }
 }

@@ -20,9 +20,10 @@ pub struct StreamFlags {
     /// In single precision
     #[arg(long)]
     single: bool,
-    /// Where threads are pinned: compact, spread, cores:LIST, per-socket:N, or plans
-    #[arg(long, value_name = "BIND", default_value = "compact")]
-    bind: Bind,
+    /// Where threads of a CPU are pinned: compact, spread, cores:LIST, per-socket:N, or plans
+    /// [default: compact]
+    #[arg(long, value_name = "BIND")]
+    bind: Option<Bind>,
     /// Print comma-separated values instead of the table
     #[arg(long)]
     pub csv: bool,

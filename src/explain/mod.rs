@@ -8,10 +8,12 @@ mod scale;
 
 use serde::Serialize;
 
-use crate::report::run::{Ops, Run};
+use crate::meter::Op;
+use crate::results::{DeviceKind, Results};
+use crate::saved::run::Run;
 use crate::stream::Streams;
 
-pub use scale::{Network, RankCount, Scaled, Scaling, scale};
+pub use scale::{Link, Network, RankCount, Scaled, Scaling, scale};
 
 /// The bytes that a store costs beside those that STREAM counts: the cache line is read first, so
 /// Triad moves four arrays where it counts three.
@@ -32,7 +34,7 @@ pub struct Explanation {
     /// The rating.
     pub measured_gflops: f64,
     /// Each kernel, in HPCG's order.
-    pub kernels: Vec<KernelTime>,
+    pub kernels: [KernelTime; 4],
     /// MG on each level, finest first, its time shared out by the flops that HPCG counts.
     pub levels: Vec<LevelTime>,
     /// Seconds of the timed sets in none of the kernels.
@@ -89,12 +91,15 @@ impl Rates {
     ///
     /// # Errors
     /// If these kernels are missing.
-    pub fn new(streams: &Streams, cpu: bool) -> Result<Self, NoRate> {
+    pub fn new(streams: &Streams, device: DeviceKind) -> Result<Self, NoRate> {
         let rate = |kernel| streams.rate(kernel).ok_or(NoRate(kernel));
         let triad = rate("Triad")?;
         Ok(Self {
             reading: rate("Dot")?,
-            updating: if cpu { triad * WRITE_ALLOCATE } else { triad },
+            updating: match device {
+                DeviceKind::Cpu => triad * WRITE_ALLOCATE,
+                DeviceKind::Gpu => triad,
+            },
         })
     }
 
@@ -106,44 +111,43 @@ impl Rates {
         }
     }
 
-    /// In the order of [`Ops::NAMES`].
-    fn of_kernels(&self) -> [f64; 4] {
-        [self.reading, self.updating, self.reading, self.reading]
+    fn of(&self, op: Op) -> f64 {
+        match op {
+            Op::Waxpby => self.updating,
+            Op::Dot | Op::Spmv | Op::Mg => self.reading,
+        }
     }
 }
 
 impl Explanation {
     /// Explains a run by the rates of its device's memory.
     pub fn new(run: &Run, rates: &Rates) -> Self {
-        let counts = run.moved.all().into_iter().zip(run.flops.all());
-        let facts = Ops::NAMES.into_iter().zip(rates.of_kernels()).zip(counts);
-        let kernels: Vec<KernelTime> = facts
-            .zip(run.times.ops.all())
-            .map(|(((name, rate), (bytes, flops)), measured)| {
-                let predicted = bytes / rate;
-                KernelTime {
-                    name,
-                    bytes,
-                    rate,
-                    predicted_seconds: predicted,
-                    measured_seconds: measured,
-                    predicted_gflops: (bytes > 0.0).then_some(flops / predicted / 1e9),
-                    measured_gflops: flops / measured / 1e9,
-                }
-            })
-            .collect();
+        let results = &run.results;
+        let flops = results.counts().flops;
+        let kernels = Op::ALL.map(|op| {
+            let (bytes, rate) = (results.moved[op], rates.of(op));
+            let (predicted, measured) = (bytes / rate, results.times.ops[op]);
+            KernelTime {
+                name: op.name(),
+                bytes,
+                rate,
+                predicted_seconds: predicted,
+                measured_seconds: measured,
+                predicted_gflops: (bytes > 0.0).then_some(flops[op] / predicted / 1e9),
+                measured_gflops: flops[op] / measured / 1e9,
+            }
+        });
         let predicted: f64 = kernels.iter().map(|kernel| kernel.predicted_seconds).sum();
-        // What the rating divides by, beside the sets: a tenth of the preparation for each.
-        let charged = run.sets.count as f64 * (run.times.setup + run.times.optimise) / 10.0;
-        let credited = run.gflops * (run.times.total + charged);
+        let (total, charged) = (results.times.total, results.charged_seconds());
+        let rating = results.rating().official;
         Self {
             run: run.name.clone(),
-            device: run.device.name.clone(),
-            predicted_gflops: credited / (predicted + charged),
-            measured_gflops: run.gflops,
-            levels: levels(run, kernels[3].predicted_seconds),
-            elsewhere: run.times.total - run.times.ops.sum(),
-            total: run.times.total,
+            device: results.device.name.clone(),
+            predicted_gflops: rating * charged / (predicted + charged - total),
+            measured_gflops: rating,
+            levels: levels(results, kernels[3].predicted_seconds),
+            elsewhere: total - results.times.ops.sum(),
+            total,
             kernels,
         }
     }
@@ -172,7 +176,7 @@ impl Explanation {
     }
 }
 
-fn levels(run: &Run, mg: f64) -> Vec<LevelTime> {
+fn levels(run: &Results, mg: f64) -> Vec<LevelTime> {
     let coarsest = run.levels.len() - 1;
     let flops: Vec<f64> = run
         .levels

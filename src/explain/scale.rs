@@ -2,7 +2,8 @@
 //!
 //! An iteration takes the bytes of a rank's rows through its share of the memory; seven exchanges of halos
 //! (SpMV, and on each finer level one for the residual and one for the post-smoother), each `α` a
-//! message and `bytes / β`; and three sums over P ranks of `α ⌈log₂ P⌉`. Nothing overlaps.
+//! message and `bytes / β`; and three sums over P ranks of `⌈log₂ P⌉` steps, each `α` and
+//! `8 bytes / β` of the allreduce. Nothing overlaps.
 
 use std::str::FromStr;
 
@@ -12,8 +13,9 @@ use serde::Serialize;
 use super::{Explanation, Rates};
 use crate::Error;
 use crate::model::{Counts, level_sizes};
+use crate::net::{Net, NoFigures};
 use crate::params::Sizes;
-use crate::report::run::Run;
+use crate::saved::run::Run;
 
 /// Sums over the ranks in an iteration: r·z, p·Ap and r·r.
 const SUMS: f64 = 3.0;
@@ -23,12 +25,75 @@ const CREDITED: u64 = 50;
 const ELEMENT: f64 = 8.0;
 
 /// A network.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
-    /// Seconds of a message without bytes.
+    /// Where the figures come from.
+    pub source: String,
+    /// A message of a halo.
+    pub halo: Link,
+    /// A step of an allreduce.
+    pub allreduce: Link,
+}
+
+/// What a message costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// Seconds without bytes.
     pub alpha: f64,
-    /// Bytes per second of a rank.
-    pub beta: f64,
+    /// Seconds of a byte, 1 / β.
+    pub seconds_a_byte: f64,
+}
+
+impl Link {
+    /// Seconds of so many messages with so many bytes together.
+    fn seconds(&self, messages: f64, bytes: f64) -> f64 {
+        messages * self.alpha + bytes * self.seconds_a_byte
+    }
+}
+
+impl Network {
+    /// A network of which only the latency in seconds and the bytes per second are known.
+    pub fn given(alpha: f64, beta: f64) -> Self {
+        let link = Link {
+            alpha,
+            seconds_a_byte: 1.0 / beta,
+        };
+        Self {
+            source: "as given".into(),
+            halo: link,
+            allreduce: link,
+        }
+    }
+
+    /// What `cubie net` measured on the most ranks; halos as `transport` sends them, if that was
+    /// among what was measured.
+    ///
+    /// # Errors
+    /// If halos or sums were not measured.
+    pub fn measured(net: &Net, transport: Option<&str>) -> Result<Self, NoFigures> {
+        let (halos, halo) = net.halo(transport)?;
+        let (sums, sum) = net.allreduce()?;
+        let steps = steps(sums.processes);
+        Ok(Self {
+            source: format!(
+                "{} on {} ranks and {} on {}, {}",
+                halos.operation, halos.processes, sums.operation, sums.processes, net.library
+            ),
+            halo: Link {
+                alpha: halo.alpha,
+                seconds_a_byte: halo.seconds_a_byte,
+            },
+            allreduce: Link {
+                alpha: sum.alpha / steps,
+                seconds_a_byte: sum.seconds_a_byte / steps,
+            },
+        })
+    }
+}
+
+/// ⌈log₂ P⌉.
+fn steps(ranks: usize) -> f64 {
+    f64::from(ranks.next_power_of_two().trailing_zeros())
 }
 
 /// Nodes, and ranks on each.
@@ -88,10 +153,11 @@ pub struct Scaled {
 /// If HPCG has no grid for such ranks or boxes.
 pub fn scale(run: &Run, rates: &Rates, scaling: &Scaling) -> Result<Vec<Scaled>, Error> {
     let explained = Explanation::new(run, rates);
-    let iterations = run.sets.count as f64 * run.optimised.iterations_per_set as f64;
-    let a_row = explained.predicted_seconds() / iterations / run.levels[0].rows as f64;
+    let results = &run.results;
+    let work = results.iterations() as f64 * results.levels[0].rows as f64;
+    let a_row = explained.predicted_seconds() / work;
     // An order that needs more iterations than the reference earns nothing for them.
-    let credited = CREDITED as f64 / run.optimised.iterations_per_set as f64;
+    let credited = CREDITED as f64 / results.optimised.iterations_per_set as f64;
     let one = |count: &RankCount| {
         let ranks = count.nodes * count.each;
         let sizes = Sizes {
@@ -103,9 +169,8 @@ pub fn scale(run: &Run, rates: &Rates, scaling: &Scaling) -> Result<Vec<Scaled>,
         let flops = Counts::new(&levels, 1, CREDITED).flops.sum() / CREDITED as f64;
         let rows: usize = scaling.local.iter().product();
         let work = a_row * rows as f64 * count.each as f64;
-        let halo = halo(grid.np, scaling.local, &scaling.network);
-        let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
-        let sums = SUMS * steps * scaling.network.alpha;
+        let halo = halo(grid.np, scaling.local, scaling.network.halo);
+        let sums = SUMS * steps(ranks) * scaling.network.allreduce.seconds(1.0, ELEMENT);
         let iteration = work + halo + sums;
         Ok(Scaled {
             ranks,
@@ -122,7 +187,7 @@ pub fn scale(run: &Run, rates: &Rates, scaling: &Scaling) -> Result<Vec<Scaled>,
 }
 
 /// Seconds of the exchanges of an iteration on the rank with the most neighbours.
-fn halo(np: [usize; 3], local: [usize; 3], network: &Network) -> f64 {
+fn halo(np: [usize; 3], local: [usize; 3], link: Link) -> f64 {
     let sides = np.map(|np| np.min(3) - 1);
     let messages = sides.map(|s| 1 + s).iter().product::<usize>() - 1;
     let mut seconds = 0.0;
@@ -130,7 +195,7 @@ fn halo(np: [usize; 3], local: [usize; 3], network: &Network) -> f64 {
         let n = local.map(|n| n >> level);
         let grown: usize = [0, 1, 2].map(|d| n[d] + sides[d]).iter().product();
         let elements = grown - n.iter().product::<usize>();
-        let exchange = messages as f64 * network.alpha + ELEMENT * elements as f64 / network.beta;
+        let exchange = link.seconds(messages as f64, ELEMENT * elements as f64);
         let exchanges = if level == 0 { 3.0 } else { 2.0 };
         seconds += exchanges * exchange;
     }
@@ -169,9 +234,9 @@ mod tests {
     /// The elements are those of the halo that the host computes.
     #[test]
     fn halos_are_as_large_as_they_really_are() {
-        let network = Network {
+        let link = Link {
             alpha: 0.0,
-            beta: 1.0,
+            seconds_a_byte: 1.0,
         };
         for np in [[3, 3, 3], [2, 1, 1], [4, 2, 1]] {
             let local = [16, 24, 32];
@@ -185,7 +250,7 @@ mod tests {
                 bytes += 8 * sent * if level == 0 { 3 } else { 2 };
                 geometry = geometry.coarser();
             }
-            let modelled = halo(np, local, &network);
+            let modelled = halo(np, local, link);
             // Corners and edges are sent to several neighbours.
             assert!(
                 (modelled - bytes as f64).abs() < 0.5,

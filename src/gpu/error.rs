@@ -1,6 +1,6 @@
 //! What can go wrong with a GPU; each message says what to do.
 
-use crate::report::number::bytes;
+use crate::number::bytes;
 
 /// Errors of GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,5 @@
 //! The file `hpcg.dat`: two ignored lines; `nx ny nz`; seconds; perhaps `npx npy npz`.
-//! Text after the numbers of a line is ignored (HPCG: `ReadHpcgDat`).
+//! Words after the numbers of a line are ignored, one more number is refused (HPCG: `ReadHpcgDat`).
 
 use super::InputError;
 
@@ -66,7 +66,13 @@ fn numbers<const N: usize>(
             )
         })?;
     }
-    Ok(numbers)
+    match words.next() {
+        Some(word) if word.parse::<f64>().is_ok() => Err(wrong(
+            line,
+            format!("'{word}' is one number more than '{}'", names.join(" ")),
+        )),
+        _ => Ok(numbers),
+    }
 }
 
 fn wrong(line: usize, what: String) -> InputError {
@@ -111,6 +117,9 @@ mod tests {
             ("", 3),
             ("104 104\n60\n", 3),
             ("104 x 104\n60\n", 3),
+            ("104 104 104 60\n60\n", 3),
+            ("104 104 104\n60 0\n", 4),
+            ("104 104 104\n60\n2 2 2 1\n", 5),
             ("104 -8 104\n60\n", 3),
             ("104 0 104\n60\n", 3),
             ("104 104 104\n", 4),

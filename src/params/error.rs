@@ -60,9 +60,39 @@ pub enum InputError {
     CompareAlone,
     /// Devices that share a box divide it by themselves.
     #[error(
-        "devices joined with + share the box of --nx, --ny and --nz by themselves; leave out --npx, --npy, --npz, --pz, --zl, --zu and --fill"
+        "devices joined with + share the box of --nx, --ny and --nz by themselves; leave out --pz, --zl, --zu and --fill"
     )]
     HybridSizes,
+    /// A side of a shared box cannot be divided.
+    #[error(
+        "{side} is {n} for the box that all ranks share, which {ranks} ranks beside each other cannot divide into multiples of 8; use a multiple of {}", 8 * ranks
+    )]
+    Undivided {
+        /// Which side of the box.
+        side: &'static str,
+        /// Its points.
+        n: usize,
+        /// Ranks in that direction.
+        ranks: usize,
+    },
+    /// Devices that nobody would use.
+    #[error(
+        "--device names {devices} devices, but there {} on this machine to use them; start as many ranks with mpirun, or join the devices with + to share one box in one process", counted_ranks(*ranks)
+    )]
+    DevicesLeftOver {
+        /// Devices named.
+        devices: usize,
+        /// Ranks on this machine.
+        ranks: usize,
+    },
+    /// A saved run has its box.
+    #[error(
+        "beside a saved run --nx, --ny and --nz are the box of the ranks to predict; add --ranks, or leave them out"
+    )]
+    BoxOfSavedRun,
+    /// A list where one device makes sense.
+    #[error("this command takes one --device; name one of them")]
+    OneDevice,
     /// A value is given by its place and by its flag.
     #[error("{name} is given twice: as a number by its place and as a flag; leave one out")]
     GivenTwice {
@@ -76,10 +106,10 @@ pub enum InputError {
     #[error(
         "--pz, --zl and --zu belong together: layers of ranks below --pz get boxes of height --zl, the others of height --zu"
     )]
-    SplitIncomplete,
-    /// Both parts of a split must have ranks.
+    UnequalIncomplete,
+    /// Both parts of unequal boxes must have ranks.
     #[error("--pz is {pz}, but there {} of ranks in z, and both parts need at least one; {}", if *npz == 1 { "is 1 layer".to_owned() } else { format!("are {npz} layers") }, if *npz == 1 { "leave out --pz, --zl and --zu".to_owned() } else { format!("use a value from 1 to {}", npz - 1) })]
-    SplitOutside {
+    UnequalOutside {
         /// Layers in the lower part.
         pz: usize,
         /// Layers that there are.
@@ -122,6 +152,11 @@ fn min(n: &[usize; 3]) -> usize {
 
 fn max(n: &[usize; 3]) -> usize {
     n[0].max(n[1]).max(n[2])
+}
+
+fn counted_ranks(ranks: usize) -> String {
+    let ranks_word = if ranks == 1 { "rank" } else { "ranks" };
+    format!("{} {ranks_word}", there_are(ranks))
 }
 
 fn there_are(ranks: usize) -> String {

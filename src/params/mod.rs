@@ -12,7 +12,7 @@ use cubie_host::{Grid, Order};
 use crate::Precision;
 
 pub use error::InputError;
-pub use sizes::{Sizes, Split};
+pub use sizes::{Sizes, UnequalBoxes};
 
 /// Checked parameters of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,10 @@ pub enum DeviceChoice {
 /// Devices that share one box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hybrid {
-    /// Their shares as the user wants them; `None` leaves it to a short trial.
+    /// Ranks in x, y and z; `None` stacks all of them in z.
+    pub np: Option<[usize; 3]>,
+    /// Their shares as the user wants them, one for each local rank in turn; `None` leaves it to a
+    /// short trial.
     pub weights: Option<Vec<f64>>,
 }
 
@@ -69,16 +72,42 @@ pub struct Hybrid {
 pub enum Devices {
     /// One for each local rank, in turn.
     Each(Vec<DeviceChoice>),
-    /// All of them together in one process, sharing one box.
+    /// The same, but all ranks together share one box.
     Together(Vec<DeviceChoice>),
 }
 
 impl Devices {
-    /// Ranks that a process is.
+    /// Ranks that a process is, unless `mpirun` starts one for each.
     pub fn here(&self) -> usize {
         match self {
             Self::Each(_) => 1,
             Self::Together(devices) => devices.len(),
+        }
+    }
+
+    /// Refuses more devices than there are ranks on this machine.
+    ///
+    /// # Errors
+    /// [`InputError::DevicesLeftOver`].
+    pub fn check(&self, ranks_here: usize) -> Result<(), InputError> {
+        let (Self::Each(devices) | Self::Together(devices)) = self;
+        if devices.len() > ranks_here {
+            return Err(InputError::DevicesLeftOver {
+                devices: devices.len(),
+                ranks: ranks_here,
+            });
+        }
+        Ok(())
+    }
+
+    /// The device, where only one makes sense.
+    ///
+    /// # Errors
+    /// [`InputError::OneDevice`].
+    pub fn only(&self) -> Result<&DeviceChoice, InputError> {
+        match self {
+            Self::Each(devices) if devices.len() == 1 => Ok(&devices[0]),
+            _ => Err(InputError::OneDevice),
         }
     }
 

@@ -16,12 +16,12 @@ pub struct Sizes {
     /// `npx, npy, npz`.
     pub np: Option<[usize; 3]>,
     /// Unequal boxes; their heights override `nz`.
-    pub split: Option<Split>,
+    pub unequal: Option<UnequalBoxes>,
 }
 
 /// Unequal boxes: layers of ranks below `pz` have `nz = zl`, the others `nz = zu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct UnequalBoxes {
     /// Layers in the lower part.
     pub pz: usize,
     /// Their `nz`.
@@ -43,12 +43,12 @@ impl Sizes {
         let largest = self.n.iter().flatten().max();
         let largest = *largest.expect("at least one side is given");
         let [nx, ny, nz] = self.n.map(|n| n.unwrap_or(largest));
-        let Some(Split { pz, zl, zu }) = self.split else {
+        let Some(UnequalBoxes { pz, zl, zu }) = self.unequal else {
             check_box([nx, ny, nz], "nz")?;
             return Ok(Grid::uniform(np, [nx, ny, nz]));
         };
         if pz == 0 || pz >= np[2] {
-            return Err(InputError::SplitOutside { pz, npz: np[2] });
+            return Err(InputError::UnequalOutside { pz, npz: np[2] });
         }
         check_box([nx, ny, zl], "zl")?;
         check_box([nx, ny, zu], "zu")?;
@@ -162,7 +162,7 @@ mod tests {
     fn unequal_boxes_are_checked_one_by_one() {
         let split = |pz, zl, zu, ranks| {
             let sizes = Sizes {
-                split: Some(Split { pz, zl, zu }),
+                unequal: Some(UnequalBoxes { pz, zl, zu }),
                 ..sizes([16; 3])
             };
             sizes.grid(ranks).map_err(|error| error.to_string())

@@ -1,8 +1,8 @@
 //! The list of `cubie devices`.
 
-use super::number::{bytes, counted};
 use crate::gpu::Adapter;
 use crate::machine::{Machine, cpu_name};
+use crate::number::{bytes, counted};
 
 /// The CPU and every adapter, with what `--device` takes for each, features and limits.
 pub fn list(machine: &Machine, adapters: &[Adapter]) -> String {

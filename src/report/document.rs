@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::number::g;
+use crate::number::g;
 
 /// A report being written.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::number::{g, percent};
-use super::saved::{self, Kind};
-use crate::explain::{Explanation, Scaled};
+use crate::explain::{Explanation, Link, Network, Scaled};
+use crate::number::{fixed, g, percent};
+use crate::saved::{self, Kind};
 
 /// A gap below this share of the run is not worth words.
 const WORTH_WORDS: f64 = 0.01;
@@ -28,16 +28,16 @@ pub fn text(explanation: &Explanation) -> String {
     for kernel in &explanation.kernels {
         let predicted = kernel
             .predicted_gflops
-            .map_or("fused".into(), |gflops| format!("{gflops:.3}"));
+            .map_or("fused".into(), |gflops| fixed(gflops, 3));
         let _ = writeln!(
             text,
-            "{:<10}{:>10.2}{:>9.2}{:>13.4}{:>12.4}{predicted:>13}{:>12.3}",
+            "{:<10}{:>10.2}{:>9.2}{:>13.4}{:>12.4}{predicted:>13}{:>12}",
             kernel.name,
             kernel.bytes / 1e9,
             kernel.rate / 1e9,
             kernel.predicted_seconds,
             kernel.measured_seconds,
-            kernel.measured_gflops
+            fixed(kernel.measured_gflops, 3)
         );
         if kernel.name == "MG" {
             for (l, level) in explanation.levels.iter().enumerate() {
@@ -52,12 +52,12 @@ pub fn text(explanation: &Explanation) -> String {
     }
     let _ = writeln!(
         text,
-        "{:<29}{:>13.4}{:>12.4}{:>13.3}{:>12.3}  GFLOP/s, the rating\n",
+        "{:<29}{:>13.4}{:>12.4}{:>13}{:>12}  GFLOP/s, the rating\n",
         "all",
         explanation.predicted_seconds(),
         explanation.total,
-        explanation.predicted_gflops,
-        explanation.measured_gflops
+        fixed(explanation.predicted_gflops, 3),
+        fixed(explanation.measured_gflops, 3)
     );
     let share = explanation.measured_gflops / explanation.predicted_gflops;
     let _ = writeln!(
@@ -104,8 +104,19 @@ fn sentence(explanation: &Explanation, place: &str, seconds: f64) -> String {
 }
 
 /// The ratings of more ranks.
-pub fn scaled_text(scaled: &[Scaled]) -> String {
+pub fn scaled_text(scaled: &[Scaled], network: &Network) -> String {
+    let cost = |link: &Link| match link.seconds_a_byte {
+        0.0 => format!("{} us", g(1e6 * link.alpha)),
+        seconds => format!("{} us and {} GB/s", g(1e6 * link.alpha), g(1e-9 / seconds)),
+    };
     let mut text = format!(
+        "\nnetwork ({}): a message of a halo {}, a step of a sum {}\n",
+        network.source,
+        cost(&network.halo),
+        cost(&network.allreduce)
+    );
+    let _ = writeln!(
+        text,
         "\n{:>10}{:>8}{:>16}{:>16}{:>16}{:>14}{:>9}{:>11}\n",
         "ranks", "a node", "grid", "box", "GFLOP/s", "iteration ms", "halo", "allreduce"
     );
@@ -128,12 +139,13 @@ pub fn scaled_text(scaled: &[Scaled]) -> String {
 }
 
 /// Everything as JSON; `predicted_gflops` and `measured_gflops` are a contract.
-pub fn json(explanation: &Explanation, scaled: &[Scaled]) -> String {
+pub fn json(explanation: &Explanation, scaled: &[Scaled], network: Option<&Network>) -> String {
     let mut value = serde_json::to_value(explanation).expect("plain numbers and text");
     let gaps = explanation.gaps().into_iter();
     value["gaps"] = gaps
         .map(|(place, seconds)| json!({ "where": place, "seconds": seconds }))
         .collect();
     value["scaled"] = json!(scaled);
+    value["network"] = json!(network);
     saved::text(Kind::Explain, value)
 }

@@ -3,8 +3,8 @@
 
 use std::fmt::{Display, Write};
 
-use super::number::{counted, g};
 use crate::Results;
+use crate::number::{counted, g};
 
 /// The log's file name.
 pub fn file_name(results: &Results) -> String {
@@ -32,7 +32,7 @@ pub fn log(results: &Results) -> String {
         .notices
         .iter()
         .for_each(|notice| log.line(format_args!("Notice: {notice}")));
-    for phase in &results.phases {
+    for phase in &results.times.phases {
         log.line(format_args!("{} (sec) = {}", phase.name, g(phase.seconds)));
     }
     log.line("Reference CG");

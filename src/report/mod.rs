@@ -1,27 +1,24 @@
-//! Reports: what [`crate::Results`] look like as text, log, JSON and in the terminal, and how files are written.
+//! Reports: what [`crate::Results`] look like as text, log, JSON and in the terminal.
 
 mod chart;
 pub mod compare;
 pub mod devices;
 mod document;
 pub mod explain;
-pub mod file;
 pub mod html;
 pub mod json;
 pub mod kernels;
 pub mod log;
-pub mod number;
+pub mod net;
 mod own;
 pub mod plan;
-pub mod run;
-pub mod saved;
 pub mod stream;
 pub mod table;
 pub mod text;
 
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Results};
+use crate::{Error, Results, file};
 pub use chart::bar_chart;
 
 /// A field of comma-separated values.

@@ -29,11 +29,11 @@ fn run(doc: &mut Document, results: &Results) {
         .add("Device memory allocated (bytes)", &results.memory.device);
     let mut run = doc.group("Run Information");
     run.add("cubie version", env!("CARGO_PKG_VERSION"))
-        .add("Started", &*results.start())
+        .add("Started", &*results.started.to_string())
         .add("Precision", results.precision.name())
         .add("Order", &*results.order)
         .add("Format", &*results.format)
-        .add("Seconds asked for", &results.seconds_asked)
+        .add("Seconds asked for", &results.times.seconds_asked)
         .add("Sets", &results.sets.count)
         .add("Cut short", yes_or_no(results.cut_short));
     for notice in &results.notices {
@@ -42,24 +42,21 @@ fn run(doc: &mut Document, results: &Results) {
 }
 
 fn kernels(doc: &mut Document, results: &Results) {
-    let names = [
-        (Op::Dot, "DDOT"),
-        (Op::Waxpby, "WAXPBY"),
-        (Op::Spmv, "SpMV"),
-        (Op::Mg, "MG"),
-    ];
     let mut moved = doc.group("Bytes Really Moved");
     moved.add(
         "Counted as",
         "every stored matrix entry that a kernel touches with its index and padding, each vector once per sweep",
     );
-    for (op, name) in names {
-        moved.add(&format!("{name} (Gbytes)"), &(results.moved[op] / 1e9));
+    for op in Op::ALL {
+        moved.add(
+            &format!("{} (Gbytes)", op.name()),
+            &(results.moved[op] / 1e9),
+        );
     }
     moved.add("Total (Gbytes)", &results.gbytes_moved());
     let mut passes = doc.group("Passes over the Finest Matrix in an Iteration");
-    for (op, name) in names {
-        passes.add(name, &results.passes_of(op));
+    for op in Op::ALL {
+        passes.add(op.name(), &results.passes_of(op));
     }
     let mut speed = doc.group("Real GB/s");
     speed.add(
@@ -70,10 +67,10 @@ fn kernels(doc: &mut Document, results: &Results) {
             "measured"
         },
     );
-    for (op, name) in names {
-        speed.add(name, &results.gbytes_per_second_of(op));
+    for op in Op::ALL {
+        speed.add(op.name(), &results.gbytes_per_second_of(op));
     }
-    speed.add("Total", &(results.gbytes_moved() / results.times.total));
+    speed.add("Total", &results.gbytes_per_second());
     if let Some(bandwidth) = results.bandwidth {
         speed.add("Memory bandwidth measured in this run", &(bandwidth / 1e9));
     }

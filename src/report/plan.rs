@@ -1,6 +1,6 @@
 //! A plan in the terminal.
 
-use super::number::{bytes, percent};
+use crate::number::{bytes, percent};
 use crate::plan::{BandwidthIs, Plan};
 
 /// The plan, and the command that carries it out.

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::number::{bytes, counted};
-use super::saved::{self, Kind};
+use crate::number::{bytes, counted};
+use crate::saved::{self, Kind};
 use crate::stream::{PLANS, Run, Streams};
 
 /// The line that STREAM draws.

@@ -3,8 +3,8 @@
 use std::fmt::{Display, Write};
 use std::path::Path;
 
-use super::number::{bytes, counted, g, percent};
 use crate::Op;
+use crate::number::{bytes, counted, fixed, g, of_memory, percent};
 use crate::results::Results;
 
 /// What a run found out, in a few lines; `report` is where the whole report is.
@@ -52,20 +52,12 @@ pub fn line(results: &Results) -> String {
     format!(
         "{} GFLOP/s, {} ({}, {}, {} on {})\n",
         g(results.rating().official),
-        status(results),
+        results.status(),
         results.precision,
         results.order,
         results.format,
         device.name
     )
-}
-
-fn status(results: &Results) -> &'static str {
-    match (results.is_official(), results.is_valid()) {
-        (true, _) => "valid and official",
-        (false, true) => "valid, not official",
-        (false, false) => "NOT VALID",
-    }
 }
 
 #[derive(Default)]
@@ -158,7 +150,7 @@ fn checks(table: &mut Table, results: &Results) {
         "iterations",
         format_args!(
             "{}: {} where the reference needs {}; {} a set",
-            verdict(checks.iterations_passed),
+            verdict(checks.iterations.passed),
             results.optimised.iterations,
             results.reference.iterations,
             results.optimised.iterations_per_set
@@ -188,29 +180,22 @@ fn operations(table: &mut Table, results: &Results) {
     ));
     let mut line = |name: &str, seconds: f64, gflops: f64, gbytes: f64, passes: f64| {
         let speed = gbytes / seconds;
-        let share = results
-            .bandwidth
-            .map_or("-".into(), |b| percent(1e9 * speed / b));
+        let share = results.bandwidth.map_or(f64::NAN, |b| 1e9 * speed / b);
         // What a fused operation leaves has no speed of its own.
         let fused = passes < FUSED;
         let or_fused = |text: String| if fused { "fused".into() } else { text };
         table.line(format_args!(
             "{name:<12}{seconds:>10.3}{:>12}{gbytes:>10.2}{:>10}{passes:>10.2}{:>12}",
-            or_fused(format!("{gflops:.3}")),
-            or_fused(format!("{speed:.2}")),
-            or_fused(share),
+            or_fused(fixed(gflops, 3)),
+            or_fused(fixed(speed, 2)),
+            or_fused(of_memory(share)),
         ));
     };
     let times = &results.times;
-    for (op, name) in [
-        (Op::Dot, "DDOT"),
-        (Op::Waxpby, "WAXPBY"),
-        (Op::Spmv, "SpMV"),
-        (Op::Mg, "MG"),
-    ] {
+    for op in Op::ALL {
         let gbytes = results.moved[op] / 1e9;
         line(
-            name,
+            op.name(),
             times.ops[op],
             results.gflops_of(op),
             gbytes,
@@ -227,7 +212,7 @@ fn operations(table: &mut Table, results: &Results) {
     );
     if let Some(bandwidth) = results.bandwidth {
         table.line(format_args!(
-            "a pass is 324 bytes a row in an iteration; memory gave {:.1} GB/s",
+            "a pass is 324 bytes a row in an iteration; memory gave {:.1} GB/s, cached is what was faster",
             bandwidth / 1e9
         ));
     }
@@ -238,7 +223,7 @@ fn operations(table: &mut Table, results: &Results) {
 }
 
 fn rating(table: &mut Table, results: &Results) {
-    let status = status(results);
+    let status = results.status();
     table.row(
         "rating",
         format_args!("{} GFLOP/s, {status}", g(results.rating().official)),

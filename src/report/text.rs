@@ -143,7 +143,7 @@ fn checks(doc: &mut Document, results: &Results) {
         results.optimised.iterations_per_set,
     );
     doc.group("Iteration Count Information")
-        .add("Result", passed(checks.iterations_passed))
+        .add("Result", passed(checks.iterations.passed))
         .add("Reference CG iterations per set", &reference)
         .add("Optimized CG iterations per set", &optimised)
         .add(

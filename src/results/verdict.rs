@@ -5,7 +5,7 @@
 
 use super::{DeviceKind, Results};
 use crate::Precision;
-use crate::report::number::percent;
+use crate::number::percent;
 
 /// Least seconds of timed sets in an official run.
 pub const OFFICIAL_SECONDS: f64 = 1800.0;
@@ -37,7 +37,7 @@ impl Results {
         );
         unless(checks.symmetry.passed, "the symmetry test failed".into());
         unless(
-            checks.iterations_passed,
+            checks.iterations.passed,
             "the optimised CG did not reach the reference's residual".into(),
         );
         unless(
@@ -104,6 +104,15 @@ impl Results {
             Some(_) => {}
         }
         reasons
+    }
+
+    /// What the rating may call itself, in a few words.
+    pub fn status(&self) -> &'static str {
+        match (self.is_official(), self.is_valid()) {
+            (true, _) => "valid and official",
+            (false, true) => "valid, not official",
+            (false, false) => "NOT VALID",
+        }
     }
 
     /// The share of the memory that the data fill on the devices that hold them, if known.

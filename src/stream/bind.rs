@@ -1,10 +1,11 @@
 //! Which CPU each thread is pinned to.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use super::StreamError;
-use crate::topology::{Cpu, Topology};
+use crate::topology::{LogicalCpu, Topology};
 
 /// A way of choosing the CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,8 +34,17 @@ impl FromStr for Bind {
                 .split(',')
                 .map(range)
                 .collect::<Option<Vec<_>>>()
-                .map(|ranges| Self::Cores(ranges.concat()))
-                .ok_or_else(|| format!("'{list}' is no list of CPUs such as 0,2,4-7")),
+                .ok_or_else(|| format!("'{list}' is no list of CPUs such as 0,2,4-7"))
+                .and_then(|ranges| {
+                    let mut seen = BTreeSet::new();
+                    let cpus = ranges.concat();
+                    match cpus.iter().find(|&cpu| !seen.insert(cpu)) {
+                        Some(cpu) => Err(format!(
+                            "'{list}' has CPU {cpu} twice; each thread needs a CPU of its own"
+                        )),
+                        None => Ok(Self::Cores(cpus)),
+                    }
+                }),
             Some(("per-socket", count)) => count
                 .parse()
                 .ok()
@@ -89,7 +99,7 @@ impl Bind {
             return Err(StreamError::TooManyThreads { asked, all });
         }
         let sockets = topology.sockets();
-        let mut cpus: Vec<Cpu> = match self {
+        let mut cpus: Vec<LogicalCpu> = match self {
             Self::Plans => unreachable!("plans are run one by one"),
             Self::Compact => {
                 let mut cpus = sockets.concat();
@@ -135,14 +145,14 @@ impl Bind {
 }
 
 /// The first of each socket, then the second of each, ...
-fn in_turn(sockets: &[Vec<Cpu>]) -> Vec<Cpu> {
+fn in_turn(sockets: &[Vec<LogicalCpu>]) -> Vec<LogicalCpu> {
     let most = sockets.iter().map(Vec::len).max().unwrap_or(0);
     (0..most)
         .flat_map(|k| sockets.iter().filter_map(move |cpus| cpus.get(k).copied()))
         .collect()
 }
 
-fn ids(cpus: &[Cpu]) -> String {
+fn ids(cpus: &[LogicalCpu]) -> String {
     let mut ids: Vec<usize> = cpus.iter().map(|cpu| cpu.id).collect();
     ids.sort_unstable();
     ids.iter()
@@ -240,7 +250,7 @@ fn quarters(quarters: usize, whole: usize) -> Option<usize> {
 }
 
 fn counted(count: usize, what: &str) -> String {
-    crate::report::number::counted(count as u64, what)
+    crate::number::counted(count as u64, what)
 }
 
 #[cfg(test)]
@@ -249,7 +259,7 @@ mod tests {
 
     fn machine(sockets: usize, cores: usize, threads: usize) -> Topology {
         let total = sockets * cores;
-        let cpu = |id: usize| Cpu {
+        let cpu = |id: usize| LogicalCpu {
             id,
             socket: id % total / cores,
             core: id % cores,

@@ -1,6 +1,6 @@
 //! What can be wrong with a measurement of memory; each message says what would work.
 
-use crate::report::number::{bytes, counted};
+use crate::number::{bytes, counted};
 
 /// Errors of `cubie stream`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +31,17 @@ pub enum StreamError {
         /// What it has.
         has: usize,
     },
+    /// A GPU has no threads to pin.
+    #[error(
+        "--bind and --threads place threads on a CPU, and {device} is a GPU; leave them out, or add --device cpu"
+    )]
+    ThreadsOfGpu {
+        /// The GPU.
+        device: String,
+    },
+    /// Each plan has a number of threads.
+    #[error("--bind plans tries several numbers of threads by itself; leave out --threads")]
+    ThreadsOfPlans,
     /// The arrays do not fit into memory.
     #[error("the three arrays need {} of memory, and {} are free; use fewer --elements", bytes(*needed), bytes(*free))]
     Memory {

@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
 use crate::params::DeviceChoice;
+use crate::results::{DeviceKind, Results};
 use crate::topology::Topology;
-use crate::{Error, Precision, report};
+use crate::{Error, Precision};
 
 pub use bind::{Bind, PLANS, Plan};
 pub use check::Check;
@@ -37,26 +38,26 @@ pub struct Request {
     pub times: usize,
     /// In single precision instead of double.
     pub single: bool,
-    /// Threads, if the user said how many.
+    /// Threads of a CPU, if the user said how many.
     pub threads: Option<usize>,
-    /// Where they are pinned.
-    pub bind: Bind,
+    /// Where they are pinned, if the user said it; else compactly.
+    pub bind: Option<Bind>,
 }
 
 impl Request {
     /// A short measurement of the device and with the threads of a run that has just ended. On a
     /// CPU it covers as many bytes as the run works on, if caches could hold them.
-    pub fn beside(run: &report::run::Run, machine: &Machine) -> Self {
+    pub fn beside(run: &Results, machine: &Machine) -> Self {
         let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
         let arrays = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX) / 3;
-        let on_gpu = run.device.kind == "gpu";
+        let on_gpu = run.device.kind == DeviceKind::Gpu;
         Self {
             elements: (!on_gpu).then(|| (arrays / 8).min(beyond_caches(&Topology::here(), 8))),
             times: 10,
             // Not every GPU computes in double precision.
-            single: on_gpu && run.precision != Precision::F64.name(),
-            threads: Some(threads.min(machine.threads)),
-            bind: Bind::Compact,
+            single: on_gpu && run.precision != Precision::F64,
+            threads: (!on_gpu).then(|| threads.min(machine.threads)),
+            bind: None,
         }
     }
 }
@@ -259,6 +260,10 @@ pub fn run(device: &DeviceChoice, request: &Request) -> Result<Streams, Error> {
 
 fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
     let adapter = device.adapter();
+    if request.bind.is_some() || request.threads.is_some() {
+        let device = adapter.name.clone();
+        return Err(StreamError::ThreadsOfGpu { device }.into());
+    }
     if !request.single && !adapter.f64 {
         return Err(Error::Precision {
             device: adapter.name.clone(),
@@ -357,9 +362,13 @@ fn bindings(
     topology: &Topology,
     request: &Request,
 ) -> Result<(Bindings, Vec<(String, String)>), StreamError> {
-    if request.bind != Bind::Plans {
-        let cpus = request.bind.cpus(topology, request.threads)?;
-        return Ok((vec![(request.bind.to_string(), cpus)], Vec::new()));
+    let bind = request.bind.clone().unwrap_or_default();
+    if bind != Bind::Plans {
+        let cpus = bind.cpus(topology, request.threads)?;
+        return Ok((vec![(bind.to_string(), cpus)], Vec::new()));
+    }
+    if request.threads.is_some() {
+        return Err(StreamError::ThreadsOfPlans);
     }
     let (mut bindings, mut skipped) = (Vec::new(), Vec::new());
     for plan in PLANS {

@@ -12,6 +12,9 @@ pub mod serial;
 #[cfg(feature = "shmem")]
 mod shmem;
 pub mod threads;
+mod transport;
+#[cfg(feature = "mpi")]
+mod window;
 
 use std::cell::Cell;
 use std::fmt;
@@ -24,27 +27,47 @@ use crate::halo::{Halo, Neighbour};
 
 pub use exchange::Exchange;
 pub use one_sided::Region;
+pub use transport::{Library, Transport};
 
-/// A way of running ranks. What one rank calls all ranks call, in the same order.
+/// A way of running ranks. What one rank calls all ranks call, in the same order; only messages
+/// between two ranks concern nobody else.
 pub trait Comm {
+    /// What runs the ranks, in words.
+    fn name(&self) -> String;
     /// This rank.
     fn rank(&self) -> usize;
     /// Number of ranks.
     fn size(&self) -> usize;
     /// This rank's place among those on the same machine, and their number.
     fn local(&self) -> (usize, usize);
+    /// Processes that the ranks are: one each, unless they are threads.
+    fn processes(&self) -> usize {
+        self.size()
+    }
     /// Waits for all ranks.
     fn barrier(&self);
     /// Each value summed over the ranks, on all of them.
     fn sum(&self, values: &mut [f64]);
     /// The bytes of every rank, on all of them.
     fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>>;
+    /// Sends bytes to another rank, which must receive as many. Returns when `bytes` may change.
+    fn send(&self, rank: usize, bytes: &[u8]);
+    /// Receives bytes from another rank.
+    fn receive(&self, rank: usize, bytes: &mut [u8]);
+    /// The bytes of rank `root`, on all of them; all have room for as many.
+    fn broadcast(&self, root: usize, bytes: &mut [u8]);
+    /// Each of `mine` summed over the ranks, in `sums` on all of them; both are of the same length.
+    fn allreduce(&self, mine: &[f32], sums: &mut [f32]);
+    /// The first `size` ranks by themselves, with the same numbers; nothing on the others.
+    fn subset(&self, size: usize) -> Option<Box<dyn Comm>>;
     /// Two-sided messages to and from the neighbours, `element` bytes for each element.
     fn messages(&self, neighbours: &[Neighbour], element: usize) -> Box<dyn Exchange>;
+    /// Whether these ranks have such memory (see [`Self::region`]).
+    fn has(&self, library: Library) -> bool;
     /// Memory that the other ranks can write to: `bytes` and `flags` counters on this rank.
     ///
     /// # Errors
-    /// If this way of running ranks has no such memory, or not this much.
+    /// If these ranks have no such memory, or not this much.
     fn region(
         &self,
         library: Library,
@@ -53,74 +76,6 @@ pub trait Comm {
     ) -> Result<Box<dyn Region>, Error>;
     /// Ends all ranks because this one cannot go on.
     fn abort(&self, code: i32) -> !;
-}
-
-/// Whose one-sided puts are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Library {
-    /// What runs the ranks: MPI windows, or the memory that threads share.
-    Own,
-    /// OpenSHMEM.
-    Shmem,
-}
-
-/// How a halo travels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// Non-blocking send and receive.
-    #[default]
-    Isend,
-    /// A put to each neighbour, then a barrier of all ranks.
-    PutBarrier,
-    /// A put to each neighbour with a flag behind it; a rank waits for its neighbours' flags only.
-    PutFlag,
-    /// As `PutBarrier`, by OpenSHMEM.
-    ShmemBarrier,
-    /// As `PutFlag`, by OpenSHMEM.
-    ShmemFlag,
-}
-
-impl Transport {
-    /// All, in the order of documentation.
-    pub const ALL: [Self; 5] = [
-        Self::Isend,
-        Self::PutBarrier,
-        Self::PutFlag,
-        Self::ShmemBarrier,
-        Self::ShmemFlag,
-    ];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Isend => "isend",
-            Self::PutBarrier => "put-barrier",
-            Self::PutFlag => "put-flag",
-            Self::ShmemBarrier => "shmem-barrier",
-            Self::ShmemFlag => "shmem-flag",
-        }
-    }
-}
-
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Transport {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|transport| transport.name() == text)
-            .ok_or_else(|| {
-                format!(
-                    "'{text}' is no halo transport; use {}",
-                    Self::ALL.map(Self::name).join(", ")
-                )
-            })
-    }
 }
 
 /// How dot products are summed over the ranks.
@@ -223,9 +178,30 @@ impl Ranks {
     pub fn local(&self) -> (usize, usize) {
         self.0.comm.local()
     }
+    /// Processes that the ranks are: one each, or one for all.
+    pub fn processes(&self) -> usize {
+        self.0.comm.processes()
+    }
     /// How halos travel.
     pub fn transport(&self) -> Transport {
         self.0.transport
+    }
+    /// What runs the ranks, for whoever measures it.
+    pub fn comm(&self) -> &dyn Comm {
+        &*self.0.comm
+    }
+    /// The first `size` ranks by themselves; nothing on the others. All call it.
+    pub fn subset(&self, size: usize) -> Option<Self> {
+        let comm = self.0.comm.subset(size)?;
+        Some(Self::new(comm, self.0.transport, self.0.reduce))
+    }
+    /// The halo transports that these ranks have.
+    pub fn transports(&self) -> Vec<Transport> {
+        let has = |transport: &Transport| match transport.puts() {
+            Some((library, _)) => self.0.comm.has(library),
+            None => true,
+        };
+        Transport::ALL.into_iter().filter(has).collect()
     }
     /// Waits for all ranks.
     pub fn barrier(&self) {
@@ -306,33 +282,37 @@ impl Ranks {
     /// An exchange of this halo with `element` bytes for each element; made once, used often.
     ///
     /// # Errors
-    /// If this way of running ranks does not have the transport.
+    /// If these ranks do not have the transport.
     pub fn exchange(&self, halo: &Halo, element: usize) -> Result<HaloExchange, Error> {
-        let exchange = match self.0.transport {
+        self.exchange_by(self.0.transport, &halo.neighbours, element)
+    }
+
+    /// An exchange with these neighbours by any transport.
+    ///
+    /// # Errors
+    /// If these ranks do not have the transport.
+    pub fn exchange_by(
+        &self,
+        transport: Transport,
+        neighbours: &[Neighbour],
+        element: usize,
+    ) -> Result<HaloExchange, Error> {
+        let comm = &*self.0.comm;
+        let exchange = match transport.puts() {
             _ if self.is_alone() => None,
-            Transport::Isend => Some(self.0.comm.messages(&halo.neighbours, element)),
-            Transport::PutBarrier => Some(self.puts(Library::Own, false, halo, element)?),
-            Transport::PutFlag => Some(self.puts(Library::Own, true, halo, element)?),
-            Transport::ShmemBarrier => Some(self.puts(Library::Shmem, false, halo, element)?),
-            Transport::ShmemFlag => Some(self.puts(Library::Shmem, true, halo, element)?),
+            None => Some(comm.messages(neighbours, element)),
+            Some((library, flags)) => {
+                let puts = one_sided::puts(comm, library, flags, neighbours, element)?;
+                Some(puts)
+            }
         };
-        let bytes = (halo.send_rows.len() * element) as u64;
+        let sent = neighbours.last().map_or(0, |last| last.send.end);
         Ok(HaloExchange {
             exchange,
             ranks: self.clone(),
-            bytes,
+            bytes: (sent * element) as u64,
             started: None,
         })
-    }
-
-    fn puts(
-        &self,
-        library: Library,
-        flags: bool,
-        halo: &Halo,
-        element: usize,
-    ) -> Result<Box<dyn Exchange>, Error> {
-        one_sided::puts(&*self.0.comm, library, flags, &halo.neighbours, element)
     }
 
     /// What has been spent on talking since the last call.

@@ -1,11 +1,10 @@
-//! Ranks as processes under MPI. rsmpi has no safe one-sided or persistent calls, so those go
+//! Ranks as processes under MPI. rsmpi has no safe persistent calls, so those go
 //! through its `ffi`; errors inside MPI end all ranks (`MPI_ERRORS_ARE_FATAL`, its default).
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::rc::Rc;
-use std::thread;
 
 use mpi::Threading;
 use mpi::collective::SystemOperation;
@@ -13,14 +12,15 @@ use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::ffi;
 use mpi::raw::AsRaw;
-use mpi::topology::SimpleCommunicator;
+use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::*;
 
+use super::window::Window;
 use super::{Comm, Exchange, Library, Region};
 use crate::error::Error;
 use crate::halo::Neighbour;
 
-/// The processes that `mpirun` started.
+/// The processes that `mpirun` started, or the first of them.
 pub struct Mpi {
     world: SimpleCommunicator,
     local: (usize, usize),
@@ -36,27 +36,30 @@ impl Mpi {
     /// Initialises MPI; `None` if that has been done before.
     pub fn start() -> Option<Self> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
-        let world = universe.world();
+        Some(Self::on(universe.world(), Rc::new(universe)))
+    }
+
+    fn on(world: SimpleCommunicator, universe: Rc<Universe>) -> Self {
         let node = world.split_shared(world.rank());
         let local = (count(node.rank()), count(node.size()));
-        Some(Self {
+        Self {
             world,
             local,
             tag: Cell::new(0),
             #[cfg(feature = "shmem")]
             shmem: std::cell::RefCell::default(),
-            _universe: Rc::new(universe),
-        })
+            _universe: universe,
+        }
     }
 
-    /// The library and its version.
-    pub fn library() -> String {
-        mpi::environment::library_version()
-            .unwrap_or_default()
-            .lines()
-            .next()
-            .unwrap_or("MPI")
-            .to_owned()
+    /// The communicator, as MPI knows it.
+    pub(super) fn raw(&self) -> ffi::MPI_Comm {
+        self.world.as_raw()
+    }
+
+    /// What keeps MPI from being finalised.
+    pub(super) fn universe(&self) -> Rc<Universe> {
+        Rc::clone(&self._universe)
     }
 }
 
@@ -65,11 +68,18 @@ fn count(n: c_int) -> usize {
 }
 
 /// A count or a rank for MPI.
-fn int(n: usize) -> c_int {
-    c_int::try_from(n).expect("halos are shorter than 2 GiB")
+pub(super) fn int(n: usize) -> c_int {
+    c_int::try_from(n).expect("messages are shorter than 2 GiB")
 }
 
 impl Comm for Mpi {
+    /// The library and its version, such as `Open MPI v4.1.4`.
+    fn name(&self) -> String {
+        let version = mpi::environment::library_version().unwrap_or_default();
+        // Open MPI tells who built it behind a comma, MPICH its date on further lines.
+        let name = version.split([',', '\n']).next().unwrap_or_default();
+        name.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
     fn rank(&self) -> usize {
         count(self.world.rank())
     }
@@ -113,6 +123,41 @@ impl Comm for Mpi {
             .iter()
             .map(|&n| rest.split_off(..count(n)).expect("long enough").to_vec())
             .collect()
+    }
+
+    fn send(&self, rank: usize, bytes: &[u8]) {
+        self.world.process_at_rank(int(rank)).send(bytes);
+    }
+    fn receive(&self, rank: usize, bytes: &mut [u8]) {
+        self.world.process_at_rank(int(rank)).receive_into(bytes);
+    }
+    fn broadcast(&self, root: usize, bytes: &mut [u8]) {
+        // The address of an empty slice may be Open MPI's MPI_IN_PLACE.
+        let mut nothing = [0];
+        let bytes = match bytes.is_empty() {
+            true => &mut nothing[..0],
+            false => bytes,
+        };
+        self.world.process_at_rank(int(root)).broadcast_into(bytes);
+    }
+    fn allreduce(&self, mine: &[f32], sums: &mut [f32]) {
+        let sum = SystemOperation::sum();
+        self.world.all_reduce_into(mine, sums, sum);
+    }
+
+    fn subset(&self, size: usize) -> Option<Box<dyn Comm>> {
+        let color = match self.rank() < size {
+            true => Color::with_value(0),
+            false => Color::undefined(),
+        };
+        let world = self.world.split_by_color(color)?;
+        Some(Box::new(Self::on(world, Rc::clone(&self._universe))))
+    }
+
+    /// OpenSHMEM works on all processes only.
+    fn has(&self, library: Library) -> bool {
+        let all = || self.world.size() == self._universe.world().size();
+        library == Library::Own || (cfg!(feature = "shmem") && all())
     }
 
     fn messages(&self, neighbours: &[Neighbour], element: usize) -> Box<dyn Exchange> {
@@ -168,6 +213,9 @@ impl Comm for Mpi {
         bytes: usize,
         flags: usize,
     ) -> Result<Box<dyn Region>, Error> {
+        if !self.has(library) {
+            return Err(Error::NoShmem);
+        }
         match library {
             Library::Own => Ok(Box::new(Window::new(self, bytes, flags))),
             #[cfg(feature = "shmem")]
@@ -181,7 +229,7 @@ impl Comm for Mpi {
                 Ok(Box::new(shmem.region(self, bytes, flags)?))
             }
             #[cfg(not(feature = "shmem"))]
-            Library::Shmem => Err(Error::NoShmem),
+            Library::Shmem => unreachable!("not part of this build"),
         }
     }
 
@@ -225,154 +273,6 @@ impl Drop for Messages {
         for request in &mut self.requests {
             // SAFETY: an inactive persistent request; MPI is not finalised yet.
             unsafe { ffi::MPI_Request_free(request) };
-        }
-    }
-}
-
-/// An MPI window: the counters, 8 bytes each, then the memory.
-struct Window {
-    window: ffi::MPI_Win,
-    base: *mut u8,
-    /// Where each rank's memory starts, behind its counters.
-    starts: Vec<usize>,
-    own_start: usize,
-    world: ffi::MPI_Comm,
-    _universe: Rc<Universe>,
-}
-
-impl Window {
-    fn new(mpi: &Mpi, bytes: usize, flags: usize) -> Self {
-        let start = 8 * flags;
-        let starts = mpi
-            .gather(&start.to_ne_bytes())
-            .iter()
-            .map(|bytes| usize::from_ne_bytes(bytes.as_chunks().0[0]))
-            .collect();
-        let world = mpi.world.as_raw();
-        let mut base: *mut u8 = std::ptr::null_mut();
-        let mut window = MaybeUninit::uninit();
-        // MPICH 4.0 mislays the parts of a window in shared memory unless they are whole pages.
-        let len = ffi::MPI_Aint::try_from((start + bytes).next_multiple_of(4096)).expect("fits");
-        // SAFETY: collective over `world`; MPI allocates `len` bytes and tells where in `base`.
-        let window = unsafe {
-            ffi::MPI_Win_allocate(
-                len,
-                1,
-                ffi::RSMPI_INFO_NULL,
-                world,
-                (&raw mut base).cast(),
-                window.as_mut_ptr(),
-            );
-            let window = window.assume_init();
-            base.write_bytes(0, start + bytes);
-            ffi::MPI_Win_lock_all(0, window);
-            ffi::MPI_Win_sync(window);
-            ffi::MPI_Barrier(world);
-            window
-        };
-        Self {
-            window,
-            base,
-            starts,
-            own_start: start,
-            world,
-            _universe: Rc::clone(&mpi._universe),
-        }
-    }
-
-    /// Where byte `offset` of the memory of `rank` is in its window.
-    fn place(&self, rank: usize, offset: usize) -> ffi::MPI_Aint {
-        ffi::MPI_Aint::try_from(self.starts[rank] + offset).expect("fits")
-    }
-}
-
-impl Region for Window {
-    fn put(&self, rank: usize, offset: usize, bytes: &[u8]) {
-        let (len, place) = (int(bytes.len()), self.place(rank, offset));
-        let start = bytes.as_ptr().cast();
-        // SAFETY: inside the target's window; the flush ends the use of `bytes`.
-        unsafe {
-            ffi::MPI_Put(
-                start,
-                len,
-                ffi::RSMPI_UINT8_T,
-                int(rank),
-                place,
-                len,
-                ffi::RSMPI_UINT8_T,
-                self.window,
-            );
-            ffi::MPI_Win_flush(int(rank), self.window);
-        }
-    }
-    fn raise(&self, rank: usize, flag: usize) {
-        let one = 1u64;
-        let place = ffi::MPI_Aint::try_from(8 * flag).expect("fits");
-        // SAFETY: a counter of the target; the flush ends the use of `one`.
-        unsafe {
-            let (word, sum) = (ffi::RSMPI_UINT64_T, ffi::RSMPI_SUM);
-            ffi::MPI_Accumulate(
-                (&raw const one).cast(),
-                1,
-                word,
-                int(rank),
-                place,
-                1,
-                word,
-                sum,
-                self.window,
-            );
-            ffi::MPI_Win_flush(int(rank), self.window);
-        }
-    }
-    fn wait(&self, flag: usize, value: u64) {
-        loop {
-            // SAFETY: a counter of this rank's own window, read past the compiler after a sync;
-            // the probe lets MPI work on what others send.
-            let now = unsafe {
-                ffi::MPI_Win_sync(self.window);
-                self.base.cast::<u64>().add(flag).read_volatile()
-            };
-            if now >= value {
-                return;
-            }
-            // SAFETY: a probe that ignores the status.
-            unsafe {
-                let (source, tag) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG);
-                let mut found: c_int = 0;
-                ffi::MPI_Iprobe(
-                    source,
-                    tag,
-                    self.world,
-                    &raw mut found,
-                    ffi::RSMPI_STATUS_IGNORE,
-                );
-            }
-            thread::yield_now();
-        }
-    }
-    fn barrier(&self) {
-        // SAFETY: all puts are flushed; after the barrier the others' are too.
-        unsafe {
-            ffi::MPI_Barrier(self.world);
-            ffi::MPI_Win_sync(self.window);
-        }
-    }
-    fn read(&self, offset: usize, bytes: &mut [u8]) {
-        // SAFETY: this rank's own window, which nobody writes to here by the caller's promise.
-        unsafe {
-            let start = self.base.add(self.own_start + offset);
-            std::ptr::copy_nonoverlapping(start, bytes.as_mut_ptr(), bytes.len());
-        }
-    }
-}
-
-impl Drop for Window {
-    fn drop(&mut self) {
-        // SAFETY: collective: all ranks drop their exchanges in the same order.
-        unsafe {
-            ffi::MPI_Win_unlock_all(self.window);
-            ffi::MPI_Win_free(&raw mut self.window);
         }
     }
 }

@@ -8,6 +8,9 @@ use crate::halo::Neighbour;
 pub struct Serial;
 
 impl Comm for Serial {
+    fn name(&self) -> String {
+        "one rank".into()
+    }
     fn rank(&self) -> usize {
         0
     }
@@ -21,6 +24,22 @@ impl Comm for Serial {
     fn sum(&self, _: &mut [f64]) {}
     fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
         vec![bytes.to_vec()]
+    }
+    fn send(&self, _: usize, _: &[u8]) {
+        unreachable!("a rank alone has nobody to send to")
+    }
+    fn receive(&self, _: usize, _: &mut [u8]) {
+        unreachable!("a rank alone has nobody to receive from")
+    }
+    fn broadcast(&self, _: usize, _: &mut [u8]) {}
+    fn allreduce(&self, mine: &[f32], sums: &mut [f32]) {
+        sums.copy_from_slice(mine);
+    }
+    fn subset(&self, size: usize) -> Option<Box<dyn Comm>> {
+        (size > 0).then(|| Box::new(Self) as _)
+    }
+    fn has(&self, _: Library) -> bool {
+        false
     }
     fn messages(&self, _: &[Neighbour], _: usize) -> Box<dyn Exchange> {
         unreachable!("a rank alone has no neighbours")

@@ -27,7 +27,10 @@ struct Team {
     mail: Vec<Mutex<VecDeque<Vec<u8>>>>,
     /// Memory that a rank has just opened for the others.
     regions: Vec<Mutex<Option<Arc<Shared>>>>,
-    gone: AtomicBool,
+    /// Some of the ranks by themselves, as the first rank has just gathered them.
+    subset: Mutex<Option<Arc<Team>>>,
+    /// Whether a rank is gone: of these, or of those that they were taken from.
+    gone: Arc<AtomicBool>,
 }
 
 /// The payload of the panic that ends a rank because another one is gone.
@@ -44,15 +47,7 @@ pub fn run<T: Send, E: Send>(
     size: usize,
     rank: impl Fn(Threads) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, E> {
-    let team = Arc::new(Team {
-        size,
-        arrived: AtomicUsize::new(0),
-        phase: AtomicUsize::new(0),
-        shown: (0..size).map(|_| Mutex::default()).collect(),
-        mail: (0..size * size).map(|_| Mutex::default()).collect(),
-        regions: (0..size).map(|_| Mutex::default()).collect(),
-        gone: AtomicBool::new(false),
-    });
+    let team = Arc::new(Team::new(size, Arc::default()));
     let one = |index: usize| {
         let comm = Threads {
             rank: index,
@@ -90,6 +85,30 @@ pub fn run<T: Send, E: Send>(
 }
 
 impl Team {
+    fn new(size: usize, gone: Arc<AtomicBool>) -> Self {
+        Self {
+            size,
+            arrived: AtomicUsize::new(0),
+            phase: AtomicUsize::new(0),
+            shown: (0..size).map(|_| Mutex::default()).collect(),
+            mail: (0..size * size).map(|_| Mutex::default()).collect(),
+            regions: (0..size).map(|_| Mutex::default()).collect(),
+            subset: Mutex::default(),
+            gone,
+        }
+    }
+
+    /// Puts a message into the mailbox of two ranks.
+    fn post(&self, from: usize, to: usize, bytes: &[u8]) {
+        lock(&self.mail[from * self.size + to]).push_back(bytes.to_vec());
+    }
+
+    /// Waits for the next message of two ranks.
+    fn collect(&self, from: usize, to: usize, bytes: &mut [u8]) {
+        let mail = &self.mail[from * self.size + to];
+        bytes.copy_from_slice(&self.wait(|| lock(mail).pop_front()));
+    }
+
     /// Waits until `ready` gives something; yields the core meanwhile.
     fn wait<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
         loop {
@@ -109,6 +128,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Comm for Threads {
+    fn name(&self) -> String {
+        "threads of one process".into()
+    }
     fn rank(&self) -> usize {
         self.rank
     }
@@ -117,6 +139,9 @@ impl Comm for Threads {
     }
     fn local(&self) -> (usize, usize) {
         (self.rank, self.team.size)
+    }
+    fn processes(&self) -> usize {
+        1
     }
 
     fn barrier(&self) {
@@ -157,6 +182,54 @@ impl Comm for Threads {
         all
     }
 
+    fn send(&self, rank: usize, bytes: &[u8]) {
+        self.team.post(self.rank, rank, bytes);
+    }
+    fn receive(&self, rank: usize, bytes: &mut [u8]) {
+        self.team.collect(rank, self.rank, bytes);
+    }
+
+    fn broadcast(&self, root: usize, bytes: &mut [u8]) {
+        let shown = &self.team.shown[root];
+        if self.rank == root {
+            lock(shown).splice(.., bytes.iter().copied());
+        }
+        self.barrier();
+        if self.rank != root {
+            bytes.copy_from_slice(&lock(shown));
+        }
+        self.barrier();
+    }
+
+    fn allreduce(&self, mine: &[f32], sums: &mut [f32]) {
+        let bytes = mine.iter().flat_map(|value| value.to_ne_bytes());
+        lock(&self.team.shown[self.rank]).splice(.., bytes);
+        self.barrier();
+        sums.fill(0.0);
+        for shown in &self.team.shown {
+            for (sum, &value) in sums.iter_mut().zip(lock(shown).as_chunks().0) {
+                *sum += f32::from_ne_bytes(value);
+            }
+        }
+        self.barrier();
+    }
+
+    fn subset(&self, size: usize) -> Option<Box<dyn Comm>> {
+        if self.rank == 0 {
+            let team = Team::new(size, Arc::clone(&self.team.gone));
+            *lock(&self.team.subset) = Some(Arc::new(team));
+        }
+        self.barrier();
+        let team = lock(&self.team.subset).clone().expect("made by the first");
+        self.barrier();
+        let rank = self.rank;
+        (rank < size).then(|| Box::new(Self { rank, team }) as _)
+    }
+
+    fn has(&self, library: Library) -> bool {
+        library == Library::Own
+    }
+
     fn messages(&self, neighbours: &[Neighbour], element: usize) -> Box<dyn Exchange> {
         let bytes = |end: Option<usize>| vec![0; end.unwrap_or(0) * element];
         Box::new(Messages {
@@ -175,7 +248,7 @@ impl Comm for Threads {
         bytes: usize,
         flags: usize,
     ) -> Result<Box<dyn Region>, Error> {
-        if library == Library::Shmem {
+        if !self.has(library) {
             return Err(Error::NoShmem);
         }
         let mine = Arc::new(Shared {
@@ -224,16 +297,15 @@ impl Exchange for Messages {
     fn start(&mut self) {
         for neighbour in &self.neighbours {
             let bytes = neighbour.send.start * self.element..neighbour.send.end * self.element;
-            let mail = &self.team.mail[self.rank * self.team.size + neighbour.rank];
-            lock(mail).push_back(self.outgoing[bytes].to_vec());
+            self.team
+                .post(self.rank, neighbour.rank, &self.outgoing[bytes]);
         }
     }
     fn finish(&mut self) -> &[u8] {
         for neighbour in &self.neighbours {
-            let mail = &self.team.mail[neighbour.rank * self.team.size + self.rank];
-            let message = self.team.wait(|| lock(mail).pop_front());
             let bytes = neighbour.recv.start * self.element..neighbour.recv.end * self.element;
-            self.incoming[bytes].copy_from_slice(&message);
+            self.team
+                .collect(neighbour.rank, self.rank, &mut self.incoming[bytes]);
         }
         &self.incoming
     }

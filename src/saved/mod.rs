@@ -1,5 +1,7 @@
 //! JSON that cubie wrote, read back: each document says in `schema` what it is.
 
+pub mod run;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,8 @@ pub enum Kind {
     Hpcg,
     /// Those of `cubie stream`.
     Stream,
+    /// Those of `cubie net`.
+    Net,
     /// Those of `cubie explain`.
     Explain,
 }
@@ -26,6 +30,7 @@ impl Kind {
         match self {
             Self::Hpcg => "hpcg",
             Self::Stream => "stream",
+            Self::Net => "net",
             Self::Explain => "explain",
         }
     }
@@ -58,6 +63,16 @@ pub enum SavedError {
         kind: Kind,
         /// What is wrong, and where.
         why: serde_json::Error,
+    },
+    /// It is JSON, but a part of it is missing or is something else.
+    #[error("'{}' says that it is '{}', but is not made like one ({why}); write it anew with `cubie {} --json`", path.display(), kind.schema(), kind.command())]
+    Different {
+        /// The file.
+        path: PathBuf,
+        /// What was wanted.
+        kind: Kind,
+        /// What is different.
+        why: String,
     },
     /// Something else wrote it, or another version.
     #[error("'{}' is {found}, but '{}' is needed; write it with this version's `cubie {} --json`", path.display(), kind.schema(), kind.command())]
@@ -104,7 +119,13 @@ pub fn read<T: DeserializeOwned>(path: &Path, kind: Kind) -> Result<T, SavedErro
     };
     let value: Value = serde_json::from_str(&text).map_err(malformed)?;
     match value["schema"].as_str() {
-        Some(schema) if schema == kind.schema() => serde_json::from_value(value).map_err(malformed),
+        Some(schema) if schema == kind.schema() => {
+            serde_json::from_value(value).map_err(|why| SavedError::Different {
+                path: path.to_owned(),
+                kind,
+                why: why.to_string(),
+            })
+        }
         schema => Err(SavedError::Foreign {
             path: path.to_owned(),
             kind,

@@ -24,6 +24,57 @@ pub fn write(path: &Path, contents: &str) -> Result<(), Error> {
     written.map_err(|why| unwritable(path, why))
 }
 
+/// Whether a path means the standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Finds out before any work whether these outputs, each with the flag that names it, can be
+/// written after it: each by itself, none over another one, and none over what is read.
+///
+/// # Errors
+/// [`Error::Unwritable`], [`Error::SameFile`] or [`Error::OverInput`].
+pub fn probe_all(outputs: &[(&'static str, Option<&Path>)], inputs: &[&Path]) -> Result<(), Error> {
+    let inputs: Vec<PathBuf> = inputs.iter().map(|path| identity(path)).collect();
+    let mut seen: Vec<(&'static str, PathBuf)> = Vec::new();
+    for &(flag, path) in outputs {
+        let Some(path) = path else { continue };
+        let is = identity(path);
+        if let Some((first, _)) = seen.iter().find(|(_, other)| *other == is) {
+            return Err(Error::SameFile {
+                first,
+                second: flag,
+                path: path.to_owned(),
+            });
+        }
+        seen.push((flag, is.clone()));
+        if is_stdout(path) {
+            continue;
+        }
+        if inputs.contains(&is) {
+            return Err(Error::OverInput {
+                flag,
+                path: path.to_owned(),
+            });
+        }
+        probe(path)?;
+    }
+    Ok(())
+}
+
+/// The same for all names of a file, whether it exists or not.
+fn identity(path: &Path) -> PathBuf {
+    if is_stdout(path) {
+        return path.to_owned();
+    }
+    let name = path.file_name().unwrap_or_default();
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let dir = fs::canonicalize(parent.unwrap_or(Path::new(".")));
+    fs::canonicalize(path)
+        .or_else(|_| dir.map(|dir| dir.join(name)))
+        .unwrap_or_else(|_| path.to_owned())
+}
+
 /// Finds out whether [`write()`] can write this file; leaves everything as it is.
 ///
 /// # Errors
@@ -116,6 +167,38 @@ mod tests {
         assert!(probe(&file.join("below.json")).is_err());
         assert!(probe_directory(&file).is_err(), "a file");
         assert!(probe_directory(&dir.path().join("no")).is_err());
+    }
+
+    #[test]
+    fn one_file_is_not_written_twice_nor_over_what_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = dir.path().join("old.json");
+        fs::write(&old, "old").unwrap();
+        let same = dir.path().join(".").join("old.json");
+        let new = dir.path().join("new.json");
+        let check = |json: &Path, html: &Path, inputs: &[&Path]| {
+            probe_all(&[("--json", Some(json)), ("--html", Some(html))], inputs)
+        };
+        assert!(matches!(
+            check(&old, &same, &[]),
+            Err(Error::SameFile { .. })
+        ));
+        assert!(matches!(
+            check(&new, &new, &[]),
+            Err(Error::SameFile { .. })
+        ));
+        let stdout = Path::new("-");
+        assert!(matches!(
+            check(stdout, stdout, &[]),
+            Err(Error::SameFile { .. })
+        ));
+        assert!(matches!(
+            check(&new, &same, &[&old]),
+            Err(Error::OverInput { .. })
+        ));
+        assert!(check(&new, &old, &[]).is_ok());
+        assert!(check(stdout, &new, &[&old, &dir.path().join("none")]).is_ok());
+        assert_eq!(fs::read_to_string(&old).unwrap(), "old");
     }
 
     #[test]

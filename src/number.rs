@@ -48,10 +48,44 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.decimals$} {}", units[unit])
 }
 
-/// A share in per cent, with one decimal.
+/// What stands for a number that is none, such as 0/0.
+const NONE: &str = "–";
+
+/// As [`g`], or a dash if it is no finite number: for people.
+pub fn readable(value: f64) -> String {
+    if value.is_finite() {
+        g(value)
+    } else {
+        NONE.into()
+    }
+}
+
+/// `value` with so many decimals, or a dash if it is no finite number.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if value.is_finite() {
+        format!("{value:.decimals$}")
+    } else {
+        NONE.into()
+    }
+}
+
+/// The share of the memory's bandwidth that a kernel reached. Above all of it the data come from
+/// caches, so that memory says nothing.
+pub fn of_memory(share: f64) -> String {
+    match share {
+        _ if !share.is_finite() => NONE.into(),
+        _ if share > 1.0 => "cached".into(),
+        _ if share < 0.001 => "< 0.1 %".into(),
+        _ => percent(share),
+    }
+}
+
+/// A share in per cent, with one decimal; a dash if it is no finite number.
 pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
-    if 0.0 < percent && percent < 0.1 {
+    if !percent.is_finite() {
+        NONE.into()
+    } else if 0.0 < percent && percent < 0.1 {
         "less than 0.1 %".into()
     } else {
         format!("{percent:.1} %")
@@ -113,6 +147,16 @@ mod tests {
         assert_eq!(percent(0.25), "25.0 %");
         assert_eq!(percent(0.0001), "less than 0.1 %");
         assert_eq!(percent(0.0), "0.0 %");
+        assert_eq!(percent(f64::NAN), "–");
+        assert_eq!(of_memory(0.946), "94.6 %");
+        assert_eq!(of_memory(0.0001), "< 0.1 %");
+        assert_eq!(of_memory(1.058), "cached");
+        assert_eq!(of_memory(f64::INFINITY), "–");
+        assert_eq!(fixed(f64::NAN, 2), "–");
+        assert_eq!(
+            (fixed(2.0, 2), readable(0.5)),
+            ("2.00".into(), "0.5".into())
+        );
         assert_eq!(counted(1, "rank"), "1 rank");
         assert_eq!(counted(2, "rank"), "2 ranks");
     }
