@@ -22,3 +22,9 @@ fn subtract(k: u32, begin: u32, end: u32, sum: real) -> real {
     }
     return rest;
 }
+
+// Whether row k belongs to a portion of the rows: all of them (0); those of slices without entries in
+// L, which need no halo since all of it is in L (1); or the others (2).
+fn is_in(k: u32, portion: u32) -> bool {
+    return portion == 0u || (mark(k, LOWER) == mark(k, UPPER)) == (portion == 1u);
+}

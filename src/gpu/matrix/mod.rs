@@ -75,8 +75,34 @@ pub(super) struct Part {
     pub(super) count: usize,
     /// The panel's first row.
     start: usize,
-    /// Entries that each part of these rows stores, padding included.
+    /// What is stored of the rows of interior slices, and of the others.
+    stored: [Stored; 2],
+}
+
+/// What is stored of some rows.
+#[derive(Clone, Copy, Default)]
+struct Stored {
+    rows: usize,
+    /// Entries of each part, padding included.
     entries: Widths,
+}
+
+/// Which rows are visited: while a halo travels, those that do not need it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Portion {
+    /// All of them.
+    All,
+    /// Those of slices without entries in L, to which the halo counts.
+    Interior,
+    /// The others.
+    Boundary,
+}
+
+impl Portion {
+    /// What is left once the interior has `begun`.
+    pub(super) fn left(begun: bool) -> Self {
+        if begun { Self::Boundary } else { Self::All }
+    }
 }
 
 /// The injected rows.
@@ -104,17 +130,34 @@ impl Part {
         [self.first, self.count, self.start].map(row_number)
     }
 
-    /// Entries stored in some of the parts, padding included.
-    pub(super) fn entries(&self, parts: &[usize]) -> u64 {
-        let entries = parts.iter().map(|&part| self.entries[part] as u64);
-        entries.sum()
+    /// Bytes that a visit to a portion of the rows moves, with some of the parts and so many real
+    /// numbers a row beside them.
+    pub(super) fn bytes(
+        &self,
+        arithmetic: Arithmetic,
+        portion: Portion,
+        parts: &[usize],
+        reals: u64,
+    ) -> u64 {
+        let stored = match portion {
+            Portion::All => &self.stored[..],
+            Portion::Interior => &self.stored[..1],
+            Portion::Boundary => &self.stored[1..],
+        };
+        let bytes = stored.iter().map(|stored| {
+            let entries = parts.iter().map(|&part| stored.entries[part] as u64);
+            entries.sum::<u64>() * (arithmetic.bytes() + COL)
+                + stored.rows as u64 * reals * arithmetic.bytes()
+        });
+        bytes.sum()
     }
 }
 
 impl GpuMatrix {
-    /// Bytes of an entry.
-    pub(super) fn entry_bytes(arithmetic: Arithmetic) -> u64 {
-        arithmetic.bytes() + COL
+    /// The colours that a backward sweep visits: nothing comes after the last one's rows, so what the
+    /// forward sweep made of them stands.
+    pub(super) fn backward(&self) -> impl Iterator<Item = &Vec<Part>> {
+        self.colors.iter().rev().skip(1)
     }
 
     /// Workgroups of `threads` threads that a pass over these rows, which ends in a sum, is shared
@@ -253,23 +296,22 @@ fn parts(panels: &[Range<usize>], widths: &[Widths], rows: &Range<usize>) -> Vec
         if range.is_empty() {
             return None;
         }
-        let mut entries = Widths::default();
-        for (slice, widths) in widths
-            .iter()
-            .enumerate()
-            .take(slices.end)
-            .skip(slices.start)
-        {
-            let end = range.end.min((slice + 1) * SLICE);
-            let rows = end.saturating_sub(range.start.max(slice * SLICE));
-            entries = std::array::from_fn(|part| entries[part] + rows * widths[part]);
+        let mut stored = [Stored::default(); 2];
+        for slice in range.start / SLICE..range.end.div_ceil(SLICE) {
+            let rows = range.end.min((slice + 1) * SLICE) - range.start.max(slice * SLICE);
+            let widths = &widths[slice];
+            let stored = &mut stored[usize::from(widths[0] > 0)];
+            stored.rows += rows;
+            for (entries, width) in stored.entries.iter_mut().zip(widths) {
+                *entries += rows * width;
+            }
         }
         Some(Part {
             panel,
             first: range.start - start,
             count: range.len(),
             start,
-            entries,
+            stored,
         })
     };
     panels.iter().enumerate().filter_map(part).collect()
