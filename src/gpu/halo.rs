@@ -7,7 +7,9 @@ use crate::error::Error;
 
 use super::backend::{Gpu, GpuVector};
 use super::kernels::Kernel;
-use super::matrix::GpuMatrix;
+use super::matrix::{GpuMatrix, Portion};
+use super::memory::Buffer;
+use super::split::Corrected;
 
 impl Gpu {
     /// Brings the externals of x up to date. If work is to go on while they travel, the device does
@@ -28,6 +30,24 @@ impl Gpu {
         halo.start(|bytes| self.pack_while(A, x, bytes, meanwhile))?;
         halo.finish(|bytes| self.put_externals(A, bytes, x));
         Ok(overlaps)
+    }
+
+    /// The smoothing step after a coarse correction. `sums` takes partial sums of r·x, if it is
+    /// given; returns how many.
+    pub(super) fn exchange_and_correct(
+        &self,
+        A: &GpuMatrix,
+        halo: &mut HaloExchange,
+        vectors: &Corrected<'_>,
+        sums: Option<&Buffer>,
+    ) -> Result<usize, Error> {
+        let Corrected { xc, x, .. } = *vectors;
+        if halo.is_needed() {
+            // Only the neighbours need the corrected x: here the sweep corrects it itself.
+            self.prolong(A, xc, x);
+        }
+        let begun = self.exchange_while(A, halo, x, || self.split_correct_first(A, vectors))?;
+        Ok(self.split_correct(A, vectors, Portion::left(begun), sums))
     }
 
     /// [`Backend::pack`], and the device does what `meanwhile` queues while the elements travel.

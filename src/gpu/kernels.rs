@@ -14,7 +14,7 @@ pub enum Kernel {
     Symgs,
     /// y = A x and partial sums of x·y, in the split format as all that follow with this name.
     SplitSpmv,
-    /// One colour of a sweep over some of L and U.
+    /// One colour of a sweep over some of L and U, and partial sums of b·x if they are wanted.
     SplitRelax,
     /// One colour of the backward sweep after a forward sweep from x = 0.
     SplitBackward,
@@ -110,7 +110,7 @@ impl Kernel {
             Self::Spmv => shader!("spmv", [R, R, R, W]),
             Self::Symgs => shader!("symgs", [R, R, R, R, W]),
             Self::SplitSpmv => shader!("split_spmv", [R, R, R, R, R, W, W]),
-            Self::SplitRelax => shader!("split_relax", [R, R, R, R, R, W]),
+            Self::SplitRelax => shader!("split_relax", [R, R, R, R, R, W, R, W]),
             Self::SplitBackward => shader!("split_backward", [R, R, R, R, W, W]),
             Self::SplitCorrect => shader!("split_correct", [R, R, R, R, R, R, W, W]),
             Self::SplitResidual => shader!("split_residual", [R, R, R, R, R, R, R, W]),
@@ -142,8 +142,8 @@ impl Kernel {
         const SMALL: &str = include_str!("../../shaders/split_small.wgsl");
         const REDUCE: &str = include_str!("../../shaders/reduce.wgsl");
         match self {
-            Self::SplitSpmv => &[SPLIT, REDUCE],
-            Self::SplitRelax | Self::SplitBackward | Self::SplitResidual => &[SPLIT],
+            Self::SplitSpmv | Self::SplitRelax => &[SPLIT, REDUCE],
+            Self::SplitBackward | Self::SplitResidual => &[SPLIT],
             Self::SplitCorrect => &[SPLIT, CORRECTED],
             Self::SplitSmallSmooth => &[SPLIT, SMALL],
             Self::SplitSmallCorrect => &[SPLIT, CORRECTED, SMALL],

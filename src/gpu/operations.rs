@@ -159,10 +159,7 @@ impl Backend for Gpu {
         self.each(Kernel::Restriction, &buffers, n, 3 * n, 4 * n);
     }
     fn prolongation(&mut self, A: &GpuMatrix, xc: &GpuVector, x: &mut GpuVector) {
-        let n = A.coarse_rows;
-        assert!(x.len >= A.nrow && xc.len >= n);
-        let buffers = [&A.f2c, &xc.buffer, &x.buffer];
-        self.each(Kernel::Prolongation, &buffers, n, 3 * n, 4 * n);
+        self.prolong(A, xc, x);
     }
 
     fn spmv_dot(
@@ -253,14 +250,27 @@ impl Backend for Gpu {
         if A.format == Format::Ell28 {
             return textbook::correct_and_smooth(self, A, halo, xc, r, x);
         }
-        if halo.is_needed() {
-            // Only the neighbours need the corrected x: here the sweep corrects it itself.
-            self.prolongation(A, xc, x);
-        }
-        let vectors = Corrected { xc, r, x, work };
-        let begun = self.exchange_while(A, halo, x, || self.split_correct_first(A, &vectors))?;
-        self.split_correct(A, &vectors, Portion::left(begun));
+        self.exchange_and_correct(A, halo, &Corrected { xc, r, x, work }, None)?;
         Ok(())
+    }
+    fn correct_and_smooth_dot(
+        &mut self,
+        A: &GpuMatrix,
+        halo: &mut HaloExchange,
+        xc: &GpuVector,
+        r: &GpuVector,
+        x: &mut GpuVector,
+        work: &mut GpuVector,
+    ) -> Result<GpuScalar, Error> {
+        let (Some(sums), None) = (&A.sums, &A.small) else {
+            self.correct_and_smooth(A, halo, xc, r, x, work)?;
+            self.enter(Op::Dot);
+            return Ok(self.dot(r, x));
+        };
+        let groups =
+            self.exchange_and_correct(A, halo, &Corrected { xc, r, x, work }, Some(sums))?;
+        let slot = self.new_scalar();
+        Ok(self.add_up(sums, groups, slot))
     }
 
     fn enter(&mut self, op: Op) {
@@ -288,6 +298,14 @@ impl Convert<Gpu> for Gpu {
 }
 
 impl Gpu {
+    /// x += xc at the injected rows.
+    pub(super) fn prolong(&self, A: &GpuMatrix, xc: &GpuVector, x: &GpuVector) {
+        let n = A.coarse_rows;
+        assert!(x.len >= A.nrow && xc.len >= n);
+        let buffers = [&A.f2c, &xc.buffer, &x.buffer];
+        self.each(Kernel::Prolongation, &buffers, n, 3 * n, 4 * n);
+    }
+
     fn convert(&self, kernel: Kernel, x: &GpuVector, inner: &Gpu, y: &GpuVector) {
         assert_eq!(inner.arithmetic(), Arithmetic::F32);
         assert!(inner.device.is(&self.device), "vectors of two devices");

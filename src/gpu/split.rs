@@ -17,6 +17,9 @@ const LOWER: usize = 0;
 const UPPER: usize = 1;
 const INJECTED: usize = 2;
 
+/// No partial sums.
+const NONE: u32 = u32::MAX;
+
 /// How much of y = A x is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Product {
@@ -34,6 +37,13 @@ pub(super) struct Corrected<'a> {
     pub(super) r: &'a GpuVector,
     pub(super) x: &'a GpuVector,
     pub(super) work: &'a GpuVector,
+}
+
+/// Partial sums of b·x, from the one numbered `first` on.
+struct Sum<'a> {
+    b: &'a GpuVector,
+    partial: &'a Buffer,
+    first: usize,
 }
 
 /// What a kernel works on.
@@ -84,7 +94,7 @@ impl Gpu {
     /// A symmetric step from any x.
     pub(super) fn split_symgs(&self, A: &GpuMatrix, r: &GpuVector, x: &GpuVector) {
         for part in A.colors.iter().chain(A.backward()).flatten() {
-            self.relax(A, part, &[LOWER, UPPER], r, x);
+            self.relax(A, part, &[LOWER, UPPER], r, x, None);
         }
     }
 
@@ -111,7 +121,7 @@ impl Gpu {
             return self.small(&work, A, starts, kept.is_some());
         }
         for part in A.colors.iter().flatten() {
-            self.relax(A, part, &[LOWER], r, x);
+            self.relax(A, part, &[LOWER], r, x, None);
         }
         let work = Work {
             kernel: Kernel::SplitBackward,
@@ -157,8 +167,15 @@ impl Gpu {
         }
     }
 
-    /// A symmetric step, whose first colour is left to this `portion`.
-    pub(super) fn split_correct(&self, A: &GpuMatrix, vectors: &Corrected<'_>, portion: Portion) {
+    /// A symmetric step, whose first colour is left to this `portion`. `sums` takes partial sums of
+    /// r·x, unless one workgroup does the whole level; returns how many.
+    pub(super) fn split_correct(
+        &self,
+        A: &GpuMatrix,
+        vectors: &Corrected<'_>,
+        portion: Portion,
+        sums: Option<&Buffer>,
+    ) -> usize {
         let Corrected { xc, r, x, work } = vectors;
         assert!(x.len == A.ncol && r.len >= A.nrow);
         assert!(xc.len >= A.coarse_rows && work.len >= A.nrow);
@@ -170,19 +187,29 @@ impl Gpu {
                 vectors: &[&xc.buffer, &r.buffer, &x.buffer, &work.buffer],
                 reals: 10,
             };
-            return self.small(&work, A, starts, true);
+            self.small(&work, A, starts, true);
+            return 0;
         }
         let (last, before) = A.colors.split_last().expect("a level has rows");
         for (c, color) in before.iter().enumerate() {
             let portion = if c == 0 { portion } else { Portion::All };
             self.correct(A, color, vectors, portion);
         }
+        let mut first = 0;
+        let sum = |first| {
+            sums.map(|partial| Sum {
+                b: r,
+                partial,
+                first,
+            })
+        };
         for part in last {
-            self.relax(A, part, &[LOWER], r, x);
+            first += self.relax(A, part, &[LOWER], r, x, sum(first));
         }
         for part in A.backward().flatten() {
-            self.relax(A, part, &[UPPER], work, x);
+            first += self.relax(A, part, &[UPPER], work, x, sum(first));
         }
+        first
     }
 
     /// The forward sweep of that step over the portion of a colour's rows.
@@ -201,7 +228,7 @@ impl Gpu {
     }
 
     /// D x = r − (the product of x with one or two parts that follow each other) for rows of a
-    /// colour.
+    /// colour, and partial sums if they are wanted; returns how many.
     fn relax(
         &self,
         A: &GpuMatrix,
@@ -209,16 +236,30 @@ impl Gpu {
         parts: &'static [usize],
         r: &GpuVector,
         x: &GpuVector,
-    ) {
-        let params = range(parts);
+        sum: Option<Sum<'_>>,
+    ) -> usize {
+        let [begin, end] = [parts[0], parts[0] + parts.len()].map(word);
+        // Something must be bound where nothing is summed.
+        let (b, partial, first, groups) = match sum {
+            None => (r, &self.partials, NONE, 0),
+            Some(Sum { b, partial, first }) => {
+                let groups = A.sum_groups(part, self.workgroup());
+                (b, partial, word(first), groups)
+            }
+        };
+        let threads = match groups {
+            0 => part.count,
+            groups => groups * self.workgroup(),
+        };
         let work = Work {
             kernel: Kernel::SplitRelax,
             portion: Portion::All,
             parts,
-            vectors: &[&r.buffer, &x.buffer],
-            reals: 4,
+            vectors: &[&r.buffer, &x.buffer, &b.buffer, partial],
+            reals: 4 + u64::from(b.buffer.id != r.buffer.id),
         };
-        self.split(&work, A, part, &params, part.count);
+        self.split(&work, A, part, &[begin, end, first], threads);
+        groups
     }
 
     /// Queues a kernel that smooths a small level in one workgroup.
@@ -243,9 +284,4 @@ impl Gpu {
         let buffers = [&matrix, work.vectors].concat();
         self.dispatch(work.kernel, &buffers, params, threads, bytes);
     }
-}
-
-/// Where parts that follow each other begin, and where they end.
-fn range(parts: &[usize]) -> [u32; 2] {
-    [word(parts[0]), word(parts[0] + parts.len())]
 }

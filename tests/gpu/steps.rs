@@ -55,11 +55,20 @@ fn steps(
         if by_the_book {
             textbook::restrict_residual(gpu, A, halo, &r, &mut x, &mut Axf, &mut rc).unwrap();
             textbook::correct_and_smooth(gpu, A, halo, &xc, &r, &mut x).unwrap();
+            let rtx = gpu.dot(&r, &x);
+            results.push(("r·x", gpu.read_scalars(&[rtx]).unwrap()));
         } else {
             gpu.restrict_residual(A, halo, &r, &mut x, &mut work, &mut rc)
                 .unwrap();
+            let (mut copied, mut work_copied) = (upload(gpu, &smoothed), gpu.vector(nrow).unwrap());
+            gpu.copy(&work, &mut work_copied);
+            let rtx = gpu
+                .correct_and_smooth_dot(A, halo, &xc, &r, &mut copied, &mut work_copied)
+                .unwrap();
+            results.push(("r·x", gpu.read_scalars(&[rtx]).unwrap()));
             gpu.correct_and_smooth(A, halo, &xc, &r, &mut x, &mut work)
                 .unwrap();
+            assert_eq!(gpu.read(&copied).unwrap(), gpu.read(&x).unwrap());
         }
         results.push(("restrict_residual", gpu.read(&rc).unwrap()));
         results.push(("correct_and_smooth", gpu.read(&x).unwrap()));

@@ -217,7 +217,9 @@ impl GpuMatrix {
             matrix.small = is_small.then_some(starts);
             let workgroup = device.adapter().workgroup as usize;
             let groups = |part| matrix.sum_groups(part, workgroup);
-            let sums = matrix.rows.iter().map(groups).sum();
+            let by_panel: usize = matrix.rows.iter().map(groups).sum();
+            let by_color: usize = matrix.colors.iter().flatten().map(groups).sum();
+            let sums = by_panel.max(by_color);
             matrix.sums = Some(device.storage("partial sums", sums, arithmetic.bytes())?);
             matrix.injected = match (f2c.iter().min(), f2c.iter().max()) {
                 (Some(&first), Some(&last)) => {
