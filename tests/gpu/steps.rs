@@ -174,3 +174,26 @@ fn small_bindings_give_the_same_bits() {
         }
     }
 }
+
+#[test]
+fn sums_have_the_same_bits_with_and_without_subgroups() {
+    let problem = problem([32, 16, 24]);
+    for adapter in devices() {
+        if adapter.subgroup == 1 {
+            eprintln!("{} has no subgroups", adapter.name);
+        }
+        let mut without = adapter.clone();
+        without.subgroup = 1;
+        let device = adapter.open(None).unwrap();
+        for arithmetic in device.arithmetics() {
+            let [with, without] = [&adapter, &without].map(|adapter| {
+                let device = adapter.open(None).unwrap();
+                let mut gpu = Gpu::new(&device, arithmetic, Format::Split).unwrap();
+                let mut results = kernels(&mut gpu, &problem, 0);
+                results.extend(steps(&mut gpu, &problem, 0, false));
+                results
+            });
+            assert_eq!(with, without, "in {}", arithmetic.name());
+        }
+    }
+}
