@@ -9,8 +9,9 @@ use cubie::mg::{Mixed, Multigrid, System};
 use cubie::params::{DeviceChoice, Format, Params};
 use cubie::progress::Silent;
 use cubie::reference::Reference;
+use cubie::results::DeviceKind;
 use cubie::solver::{Orderings, Solver};
-use cubie::{Error, Op, Precision, benchmark};
+use cubie::{Error, Op, Precision, benchmark, model};
 use cubie_host::comm::{Reduce, Transport, threads};
 use cubie_host::{Grid, Order, Problem, Ranks};
 
@@ -226,5 +227,29 @@ fn times_are_estimated_without_timestamps() {
             let sum = seconds.sum();
             assert!(sum <= wall && sum > 0.2 * wall, "{sum} of {wall} seconds");
         }
+    }
+}
+
+#[test]
+fn a_solver_allocates_what_the_model_says() {
+    let problem = problem([64; 3]);
+    let geometry = &problem.levels[0].geometry;
+    let device = devices()[0].open(None).unwrap();
+    let (arithmetic, orderings) = (device.double(), Orderings::new(&Order::COLOR8, &problem));
+    let precision = match arithmetic {
+        Arithmetic::F64 => Precision::F64,
+        _ => Precision::F32x2,
+    };
+    let levels = orderings.view(&problem.levels);
+    for format in FORMATS {
+        let mut gpu = Gpu::new(&device, arithmetic, format).unwrap();
+        let system = Multigrid::new(&mut gpu, &levels, &Ranks::serial()).unwrap();
+        let ranks = &Ranks::serial();
+        let _solver = Solver::new(gpu, ranks, system, &levels[0], &problem.b, true).unwrap();
+        let need = model::need(geometry, DeviceKind::Gpu, precision, format).device;
+        let ratio = device.allocated() as f64 / need as f64;
+        eprintln!("{format}: {ratio}");
+        // The parameters of thousands of dispatches and the like are not modelled.
+        assert!((0.97..1.03).contains(&ratio), "{format}: {ratio}");
     }
 }
