@@ -7,6 +7,8 @@ struct Params {
     count: u32,
     // The row of the level that is the panel's first.
     panel: u32,
+    // Which of them.
+    portion: u32,
 }
 
 @group(0) @binding(0) var<storage, read> values: array<real>;
@@ -28,6 +30,6 @@ fn main(
     let t = thread(group, groups, lane);
     if (t >= params.count) { return; }
     let k = params.first + t;
-    let i = params.panel + k;
-    correct(k, i);
+    if (!is_in(k, params.portion)) { return; }
+    correct(k, params.panel + k);
 }

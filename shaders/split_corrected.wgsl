@@ -4,10 +4,19 @@
 fn correct(k: u32, i: u32) {
     let t = subtract(k, LOWER, UPPER, r[i]);
     var rest = add(t, work[i]);
+    let first = mark(k, INJECTED);
     let stop = mark(k, END);
-    for (var at = mark(k, INJECTED) + k % SLICE; at < stop; at += SLICE) {
-        rest = madd(neg(values[at]), xc[cols[at]], rest);
+    let columns = injected_columns(k);
+    for (var at = first + k % SLICE; at < stop; at += SLICE) {
+        rest = madd(neg(values[at]), xc[cols[columns + at - first]], rest);
     }
     x[i] = div(rest, diagonal[i]);
     work[i] = t;
+}
+
+// Where the columns of I stand.
+fn injected_columns(k: u32) -> u32 {
+    let columns = columns(k);
+    let before = mark(k, INJECTED) - mark(k, LOWER);
+    return select(columns.first + before, columns.offsets + before / 2u, columns.near);
 }

@@ -9,6 +9,8 @@ struct Params {
     panel: u32,
     // The row of the level that `coarse` begins with.
     injected: u32,
+    // Which rows.
+    portion: u32,
 }
 
 @group(0) @binding(0) var<storage, read> values: array<real>;
@@ -33,6 +35,7 @@ fn main(
     let t = thread(group, groups, lane);
     if (t >= params.count) { return; }
     let k = params.first + t;
+    if (!is_in(k, params.portion)) { return; }
     let i = params.panel + k;
     let c = coarse[i - params.injected];
     if (c == NONE) { return; }

@@ -1,6 +1,6 @@
 // y_i = Σ_j a_ij x_j  for the rows i of one panel, and partial_g = Σ x_i y_i over those that
 // workgroup g takes. HPCG: ComputeSPMV, and ComputeDotProduct of p and Ap. Since all of the halo is
-// in L, y = (D + U) x can come first, and L x be added once the halo is there.
+// in L, y = (D + U) x can come first, and L x be added once the halo is there: the same bits.
 
 struct Params {
     // Rows to work on: k = first .. first + count, counted from the panel's first row.
@@ -10,12 +10,12 @@ struct Params {
     panel: u32,
     // Where among the partial sums this panel's begin.
     partial: u32,
-    // The parts of the rows: from `begin` on, before `end`.
-    begin: u32,
-    end: u32,
-    // Whether they are added to y, instead of to D x.
-    add: u32,
+    // How much of the product: all of it, (D + U) x, or L x, which is added to y.
+    product: u32,
 }
+
+const UPPER_AND_DIAGONAL: u32 = 1u;
+const LOWER_ADDED: u32 = 2u;
 
 @group(0) @binding(0) var<storage, read> values: array<real>;
 @group(0) @binding(1) var<storage, read> cols: array<u32>;
@@ -36,9 +36,16 @@ fn main(
     for (var t = thread(group, groups, lane); t < params.count; t += groups.x * WORKGROUP) {
         let k = params.first + t;
         let i = params.panel + k;
-        var y_i = mul(diagonal[i], x[i]);
-        if (params.add != 0u) { y_i = y[i]; }
-        y_i = neg(subtract(k, params.begin, params.end, neg(y_i)));
+        var rest = ZERO;
+        if (params.product == LOWER_ADDED) {
+            rest = neg(y[i]);
+        } else {
+            rest = subtract(k, UPPER, INJECTED, neg(mul(diagonal[i], x[i])));
+        }
+        if (params.product != UPPER_AND_DIAGONAL) {
+            rest = subtract(k, LOWER, UPPER, rest);
+        }
+        let y_i = neg(rest);
         y[i] = y_i;
         sum = madd(x[i], y_i, sum);
     }

@@ -1,5 +1,5 @@
-// x_i = (r_i − Σ_j a_ij x_j + a_ii x_i) / a_ii  for rows i of one colour, which do not couple to
-// each other: a part of a Gauss–Seidel sweep. HPCG: ComputeSYMGS.
+// x_i = (r_i − Σ_{j≠i} a_ij x_j) / a_ii  for rows i of one colour, which do not couple to each
+// other: a part of a Gauss–Seidel sweep. HPCG: ComputeSYMGS.
 
 struct Params {
     // Rows to smooth: k = first .. first + count, counted from the panel's first row.
@@ -30,8 +30,10 @@ fn main(
     var sum = r[i];
     for (var j = 0u; j < WIDTH; j++) {
         let at = start + j * SLICE;
-        sum = madd(neg(values[at]), x[cols[at]], sum);
+        // Padding has the row's own column too.
+        if (cols[at] != i) {
+            sum = madd(neg(values[at]), x[cols[at]], sum);
+        }
     }
-    sum = madd(diagonal[i], x[i], sum);
     x[i] = div(sum, diagonal[i]);
 }

@@ -12,16 +12,24 @@ struct Shader {
     info: ModuleInfo,
 }
 
-fn shader(kernel: Kernel, arithmetic: Arithmetic) -> Shader {
-    let name = format!("{} in {}", kernel.name(), arithmetic.name());
-    let source = kernel.source(arithmetic);
+fn shader(kernel: Kernel, arithmetic: Arithmetic, subgroup: u32) -> Shader {
+    let name = format!(
+        "{} in {} with subgroups of {subgroup}",
+        kernel.name(),
+        arithmetic.name()
+    );
+    let source = kernel.source(arithmetic, subgroup);
     let module = naga::front::wgsl::parse_str(&source)
         .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
     let capabilities = match arithmetic {
         Arithmetic::F64 => Capabilities::FLOAT64,
         Arithmetic::F32 | Arithmetic::F32x2 => Capabilities::empty(),
     };
-    let info = Validator::new(ValidationFlags::all(), capabilities)
+    let subgroups = match subgroup {
+        1 => Capabilities::empty(),
+        _ => Capabilities::SUBGROUP,
+    };
+    let info = Validator::new(ValidationFlags::all(), capabilities | subgroups)
         .validate(&module)
         .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
     let entry = Some((naga::ShaderStage::Compute, "main"));
@@ -33,8 +41,8 @@ fn shader(kernel: Kernel, arithmetic: Arithmetic) -> Shader {
 
 fn each(arithmetics: &[Arithmetic], translate: impl Fn(&Shader) -> String, mark: &str) {
     for &arithmetic in arithmetics {
-        for kernel in Kernel::ALL {
-            let shader = shader(kernel, arithmetic);
+        for (kernel, subgroup) in Kernel::ALL.into_iter().flat_map(|k| [(k, 1), (k, 32)]) {
+            let shader = shader(kernel, arithmetic, subgroup);
             let translated = translate(&shader);
             assert!(
                 translated.contains(mark),

@@ -51,8 +51,8 @@ pub struct Adapter {
     pub f64: bool,
     /// Whether the device times its kernels itself.
     pub timestamps: bool,
-    /// Whether shaders have subgroup operations.
-    pub subgroups: bool,
+    /// Threads of every subgroup at least, a power of two; 1 where shaders have no subgroups.
+    pub subgroup: u32,
     /// Bytes of the largest buffer that a kernel may see.
     pub max_binding: u64,
     /// Threads of the workgroups of our kernels, a power of two.
@@ -105,7 +105,11 @@ fn describe(index: usize, raw: wgpu::Adapter) -> Adapter {
         },
         f64: features.contains(wgpu::Features::SHADER_F64),
         timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
-        subgroups: features.contains(wgpu::Features::SUBGROUP),
+        subgroup: if features.contains(wgpu::Features::SUBGROUP) {
+            info.subgroup_min_size
+        } else {
+            1
+        },
         max_binding: limits
             .max_storage_buffer_binding_size
             .min(limits.max_buffer_size),

@@ -33,7 +33,8 @@ impl Adapter {
     /// # Errors
     /// If the driver refuses, or nothing could work under the limit.
     pub fn open(&self, limit: Option<u64>) -> Result<Device, GpuError> {
-        let wanted = wgpu::Features::SHADER_F64 | wgpu::Features::TIMESTAMP_QUERY;
+        let wanted =
+            wgpu::Features::SHADER_F64 | wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP;
         let (raw, queue) = pollster::block_on(self.raw.request_device(&wgpu::DeviceDescriptor {
             label: Some("cubie"),
             required_features: self.raw.features() & wanted,

@@ -2,7 +2,7 @@
 
 use super::backend::{Gpu, GpuVector};
 use super::kernels::Kernel;
-use super::matrix::{GpuMatrix, Part};
+use super::matrix::{GpuMatrix, Part, Portion};
 use super::memory::Buffer;
 
 impl Gpu {
@@ -13,11 +13,11 @@ impl Gpu {
         }
     }
 
-    /// The colours forward, then backward. The last one comes twice in a row: the sum of its rows
-    /// holds −a_ii x_i + a_ii x_i, and the second time x_i is no longer far from the result.
+    /// The colours forward, then backward without the last one: nothing has changed since the forward
+    /// sweep computed it.
     pub(super) fn ell_symgs(&self, A: &GpuMatrix, r: &GpuVector, x: &GpuVector) {
         let vectors = [&A.diagonal, &r.buffer, &x.buffer];
-        for part in A.colors.iter().chain(A.colors.iter().rev()).flatten() {
+        for part in A.colors.iter().chain(A.backward()).flatten() {
             self.ell(Kernel::Symgs, A, part, &vectors, 4);
         }
     }
@@ -33,8 +33,7 @@ impl Gpu {
     fn ell(&self, kernel: Kernel, A: &GpuMatrix, part: &Part, vectors: &[&Buffer], reals: u64) {
         let panel = &A.panels[part.panel];
         let buffers = [&[&panel.values, &panel.cols], vectors].concat();
-        let bytes = part.entries(&[0]) * GpuMatrix::entry_bytes(self.arithmetic())
-            + part.count as u64 * reals * self.arithmetic().bytes();
+        let bytes = part.bytes(self.arithmetic(), Portion::All, &[0], reals);
         self.dispatch(kernel, &buffers, &part.params(), part.count, bytes);
     }
 }

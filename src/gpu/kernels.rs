@@ -14,7 +14,7 @@ pub enum Kernel {
     Symgs,
     /// y = A x and partial sums of x·y, in the split format as all that follow with this name.
     SplitSpmv,
-    /// One colour of a sweep over some of L and U.
+    /// One colour of a sweep over some of L and U, and partial sums of b·x if they are wanted.
     SplitRelax,
     /// One colour of the backward sweep after a forward sweep from x = 0.
     SplitBackward,
@@ -110,7 +110,7 @@ impl Kernel {
             Self::Spmv => shader!("spmv", [R, R, R, W]),
             Self::Symgs => shader!("symgs", [R, R, R, R, W]),
             Self::SplitSpmv => shader!("split_spmv", [R, R, R, R, R, W, W]),
-            Self::SplitRelax => shader!("split_relax", [R, R, R, R, R, W]),
+            Self::SplitRelax => shader!("split_relax", [R, R, R, R, R, W, R, W]),
             Self::SplitBackward => shader!("split_backward", [R, R, R, R, W, W]),
             Self::SplitCorrect => shader!("split_correct", [R, R, R, R, R, R, W, W]),
             Self::SplitResidual => shader!("split_residual", [R, R, R, R, R, R, R, W]),
@@ -135,32 +135,37 @@ impl Kernel {
         }
     }
 
-    /// The files that it shares with others of its kind.
-    fn shared(self) -> &'static [&'static str] {
+    /// The files that it shares with others of its kind, on a device with or without subgroups.
+    fn shared(self, subgroups: bool) -> Vec<&'static str> {
         const SPLIT: &str = include_str!("../../shaders/split.wgsl");
         const CORRECTED: &str = include_str!("../../shaders/split_corrected.wgsl");
         const SMALL: &str = include_str!("../../shaders/split_small.wgsl");
-        const REDUCE: &str = include_str!("../../shaders/reduce.wgsl");
+        let reduce = if subgroups {
+            include_str!("../../shaders/reduce_subgroups.wgsl")
+        } else {
+            include_str!("../../shaders/reduce.wgsl")
+        };
         match self {
-            Self::SplitSpmv => &[SPLIT, REDUCE],
-            Self::SplitRelax | Self::SplitBackward | Self::SplitResidual => &[SPLIT],
-            Self::SplitCorrect => &[SPLIT, CORRECTED],
-            Self::SplitSmallSmooth => &[SPLIT, SMALL],
-            Self::SplitSmallCorrect => &[SPLIT, CORRECTED, SMALL],
-            Self::Dot | Self::DotSum | Self::Update => &[REDUCE],
-            _ => &[],
+            Self::SplitSpmv | Self::SplitRelax => vec![SPLIT, reduce],
+            Self::SplitBackward | Self::SplitResidual => vec![SPLIT],
+            Self::SplitCorrect => vec![SPLIT, CORRECTED],
+            Self::SplitSmallSmooth => vec![SPLIT, SMALL],
+            Self::SplitSmallCorrect => vec![SPLIT, CORRECTED, SMALL],
+            Self::Dot | Self::DotSum | Self::Update => vec![reduce],
+            _ => vec![],
         }
     }
 
-    /// Its WGSL in `arithmetic`: the matrix format's constants, the arithmetic, what all kernels
-    /// share, what some share, the kernel.
-    pub fn source(self, arithmetic: Arithmetic) -> String {
+    /// Its WGSL in `arithmetic`, for a device whose subgroups have so many threads at least (1: it has
+    /// none): the matrix format's constants, the arithmetic, what all kernels share, what some
+    /// share, the kernel.
+    pub fn source(self, arithmetic: Arithmetic, subgroup: u32) -> String {
         format!(
-            "const WIDTH: u32 = {width}u;\nconst SLICE: u32 = {SLICE}u;\n\n{real}\n{common}\n{shared}\n{kernel}",
+            "const WIDTH: u32 = {width}u;\nconst SLICE: u32 = {SLICE}u;\nconst SUBGROUP: u32 = {subgroup}u;\n\n{real}\n{common}\n{shared}\n{kernel}",
             width = cubie_host::WIDTH,
             real = arithmetic.source(),
             common = include_str!("../../shaders/common.wgsl"),
-            shared = self.shared().join("\n"),
+            shared = self.shared(subgroup > 1).join("\n"),
             kernel = self.parts().2,
         )
     }

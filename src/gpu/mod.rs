@@ -15,6 +15,7 @@ mod device;
 mod ell;
 mod error;
 pub mod f32x2;
+mod halo;
 mod kernels;
 mod matrix;
 mod memory;

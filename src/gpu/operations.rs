@@ -12,8 +12,8 @@ use super::Arithmetic;
 use super::backend::{Gpu, GpuScalar, GpuVector, READ, word};
 use super::commands::Commands;
 use super::kernels::Kernel;
-use super::matrix::GpuMatrix;
-use super::split::Product;
+use super::matrix::{GpuMatrix, Portion};
+use super::split::{Corrected, Product};
 
 impl Backend for Gpu {
     type Scalar = GpuScalar;
@@ -159,10 +159,7 @@ impl Backend for Gpu {
         self.each(Kernel::Restriction, &buffers, n, 3 * n, 4 * n);
     }
     fn prolongation(&mut self, A: &GpuMatrix, xc: &GpuVector, x: &mut GpuVector) {
-        let n = A.coarse_rows;
-        assert!(x.len >= A.nrow && xc.len >= n);
-        let buffers = [&A.f2c, &xc.buffer, &x.buffer];
-        self.each(Kernel::Prolongation, &buffers, n, 3 * n, 4 * n);
+        self.prolong(A, xc, x);
     }
 
     fn spmv_dot(
@@ -175,17 +172,16 @@ impl Backend for Gpu {
         let Some(sums) = &A.sums else {
             return textbook::spmv_dot(self, A, halo, x, y);
         };
-        let groups = if halo.is_needed() {
-            // The halo counts as L: U and D wait for nobody.
-            let upper = || {
-                self.split_spmv(A, sums, x, y, Product::UpperAndDiagonal);
-            };
-            halo.start(|bytes| self.pack_while(A, x, bytes, upper))?;
-            halo.finish(|bytes| self.put_externals(A, bytes, x));
-            self.split_spmv(A, sums, x, y, Product::LowerAdded)
+        // The halo counts as L: U and D wait for nobody.
+        let begun = self.exchange_while(A, halo, x, || {
+            self.split_spmv(A, sums, x, y, Product::UpperAndDiagonal);
+        })?;
+        let rest = if begun {
+            Product::LowerAdded
         } else {
-            self.split_spmv(A, sums, x, y, Product::Whole)
+            Product::Whole
         };
+        let groups = self.split_spmv(A, sums, x, y, rest);
         let slot = self.new_scalar();
         Ok(self.add_up(sums, groups, slot))
     }
@@ -236,8 +232,10 @@ impl Backend for Gpu {
         let Some(injected) = &A.injected else {
             return textbook::restrict_residual(self, A, halo, r, x, work, rc);
         };
-        textbook::exchange_halo(self, A, halo, x)?;
-        self.split_residual(A, injected, r, x, rc);
+        let begun = self.exchange_while(A, halo, x, || {
+            self.split_residual(A, injected, r, x, rc, Portion::Interior);
+        })?;
+        self.split_residual(A, injected, r, x, rc, Portion::left(begun));
         Ok(())
     }
     fn correct_and_smooth(
@@ -252,13 +250,27 @@ impl Backend for Gpu {
         if A.format == Format::Ell28 {
             return textbook::correct_and_smooth(self, A, halo, xc, r, x);
         }
-        if halo.is_needed() {
-            // Only the neighbours need the corrected x: here the sweep corrects it itself.
-            self.prolongation(A, xc, x);
-            textbook::exchange_halo(self, A, halo, x)?;
-        }
-        self.split_correct(A, xc, r, x, work);
+        self.exchange_and_correct(A, halo, &Corrected { xc, r, x, work }, None)?;
         Ok(())
+    }
+    fn correct_and_smooth_dot(
+        &mut self,
+        A: &GpuMatrix,
+        halo: &mut HaloExchange,
+        xc: &GpuVector,
+        r: &GpuVector,
+        x: &mut GpuVector,
+        work: &mut GpuVector,
+    ) -> Result<GpuScalar, Error> {
+        let (Some(sums), None) = (&A.sums, &A.small) else {
+            self.correct_and_smooth(A, halo, xc, r, x, work)?;
+            self.enter(Op::Dot);
+            return Ok(self.dot(r, x));
+        };
+        let groups =
+            self.exchange_and_correct(A, halo, &Corrected { xc, r, x, work }, Some(sums))?;
+        let slot = self.new_scalar();
+        Ok(self.add_up(sums, groups, slot))
     }
 
     fn enter(&mut self, op: Op) {
@@ -286,34 +298,12 @@ impl Convert<Gpu> for Gpu {
 }
 
 impl Gpu {
-    /// [`Backend::pack`], and the device does what `meanwhile` queues while the elements travel.
-    fn pack_while(
-        &self,
-        A: &GpuMatrix,
-        x: &GpuVector,
-        bytes: &mut [u8],
-        meanwhile: impl FnOnce(),
-    ) -> Result<(), Error> {
-        let Some(outgoing) = &A.outgoing else {
-            return Ok(());
-        };
-        let n = outgoing.count;
-        let buffers = [&outgoing.rows, &x.buffer, &outgoing.packed];
-        self.each(Kernel::Pack, &buffers, n, 2 * n, 4 * n);
-        let arithmetic = self.arithmetic();
-        let piece = (&outgoing.packed.raw, 0, n as u64 * arithmetic.bytes());
-        let packed = |packed: &[u8]| bytes.copy_from_slice(&arithmetic.to_wire(packed));
-        let staging = &outgoing.staging;
-        Ok(self
-            .device
-            .read_while(staging, &[piece], meanwhile, packed)?)
-    }
-
-    /// [`Backend::unpack`]
-    fn put_externals(&self, A: &GpuMatrix, bytes: &[u8], x: &GpuVector) {
-        let offset = A.nrow as u64 * self.arithmetic().bytes();
-        let externals = self.arithmetic().of_wire(bytes);
-        self.device.write_at(&x.buffer, offset, &externals);
+    /// x += xc at the injected rows.
+    pub(super) fn prolong(&self, A: &GpuMatrix, xc: &GpuVector, x: &GpuVector) {
+        let n = A.coarse_rows;
+        assert!(x.len >= A.nrow && xc.len >= n);
+        let buffers = [&A.f2c, &xc.buffer, &x.buffer];
+        self.each(Kernel::Prolongation, &buffers, n, 3 * n, 4 * n);
     }
 
     fn convert(&self, kernel: Kernel, x: &GpuVector, inner: &Gpu, y: &GpuVector) {

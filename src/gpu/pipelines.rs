@@ -24,10 +24,13 @@ pub(super) struct Pipelines {
 impl Pipelines {
     /// Compiles all kernels.
     pub(super) fn new(device: &Device, arithmetic: Arithmetic) -> Result<Self, GpuError> {
-        let workgroup = device.adapter().workgroup;
+        let adapter = device.adapter();
+        let workgroup = adapter.workgroup;
+        // All of a workgroup's subgroups must be full.
+        let subgroup = adapter.subgroup.min(workgroup);
         let all = device.checked(|raw| {
             Kernel::ALL
-                .map(|kernel| compile(raw, kernel, arithmetic, workgroup))
+                .map(|kernel| compile(raw, kernel, arithmetic, workgroup, subgroup))
                 .into()
         })?;
         Ok(Self {
@@ -47,10 +50,11 @@ fn compile(
     kernel: Kernel,
     arithmetic: Arithmetic,
     workgroup: u32,
+    subgroup: u32,
 ) -> Pipeline {
     let source = wgpu::ShaderModuleDescriptor {
         label: Some(kernel.name()),
-        source: wgpu::ShaderSource::Wgsl(kernel.source(arithmetic).into()),
+        source: wgpu::ShaderSource::Wgsl(kernel.source(arithmetic, subgroup).into()),
     };
     // A counter that ends endless loops costs SpMV a third of its time on SwiftShader.
     let checks = wgpu::ShaderRuntimeChecks {

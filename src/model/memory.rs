@@ -27,7 +27,8 @@ pub fn need(geometry: &Geometry, kind: DeviceKind, precision: Precision, format:
     let reference = held(&levels, 8, ell28(8) + 2.0) + cg_vectors(&levels, 8);
     let orders: u64 = levels.iter().map(|level| 8 * level.rows).sum();
     let checks = 5 * 8 * levels[0].rows; // vectors that the checks hold on the host
-    let backend = backend(&levels, kind, precision, format);
+    let near = is_near(geometry);
+    let backend = backend(&levels, kind, precision, format, near);
     match kind {
         DeviceKind::Cpu => Need {
             host: generated + reference.max(orders + checks + backend),
@@ -89,13 +90,24 @@ fn ell28(size: u64) -> f64 {
     WIDTH as f64 * (size + 4) as f64
 }
 
-/// Bytes of a row in the backend's format.
-fn stored(kind: DeviceKind, format: Format, size: u64) -> f64 {
+/// Whether a GPU stores near columns throughout: no line of the box ends at a neighbour.
+fn is_near(geometry: &Geometry) -> bool {
+    [-1, 1]
+        .iter()
+        .all(|&x| geometry.neighbour([x, 0, 0]).is_none())
+}
+
+/// Bytes of a row in the backend's format, with or without `near` columns on GPUs.
+fn stored(kind: DeviceKind, format: Format, size: u64, near: bool) -> f64 {
     let value = size as f64;
     match (kind, format) {
         (DeviceKind::Gpu, Format::Ell28) => ell28(size) + value,
         // The diagonal apart, and where it stands in its row.
         (DeviceKind::Cpu, Format::Ell28) => ell28(size) + value + 1.0,
+        // As below, but columns of L and U are 16 bits each and 32 words a slice of 64 rows.
+        (DeviceKind::Gpu, Format::Split) if near => {
+            26.0 * (value + 2.0) + 2.0 + 3.25 * (value + 4.0) + value + 1.0
+        }
         // 26 entries and the diagonal, again those of U in injected columns, 3.25 on average, and
         // a byte for the lists of injected rows and of slices.
         (_, Format::Split) => (26.0 + 3.25) * (value + 4.0) + value + 1.0,
@@ -133,8 +145,14 @@ fn cg_vectors(levels: &[Level], size: u64) -> u64 {
     6 * size * levels[0].cols
 }
 
-fn backend(levels: &[Level], kind: DeviceKind, precision: Precision, format: Format) -> u64 {
-    let row = |size| stored(kind, format, size);
+fn backend(
+    levels: &[Level],
+    kind: DeviceKind,
+    precision: Precision,
+    format: Format,
+    near: bool,
+) -> u64 {
+    let row = |size| stored(kind, format, size, near);
     let whole = |size| held(levels, size, row(size)) + cg_vectors(levels, size);
     match precision {
         Precision::F64 | Precision::F32x2 => whole(8),

@@ -45,7 +45,7 @@ fn adapter(adapter: &Adapter) -> String {
         format!(
             "{}, {}",
             has(adapter.timestamps, "timestamps"),
-            has(adapter.subgroups, "subgroups")
+            has(adapter.subgroup > 1, "subgroups")
         ),
         format!(
             "{} a binding, {} bindings, workgroups of {} threads with {}",

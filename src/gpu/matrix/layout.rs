@@ -1,21 +1,76 @@
 //! Which entries of a row a format stores, and in which places.
 //!
-//! A slice of [`SLICE`] rows stores one or more parts one after the other, each as wide as its
-//! longest row: entry j of all rows together. In `ell28` all entries are one part of 28; in
-//! `split` they are L, U and I, as `shaders/split.wgsl` tells.
+//! A slice of [`SLICE`] rows stores one or more parts one after the other, and each of these in slots
+//! that take one entry of each row. In `ell28` all entries are one part of 28 slots; in `split` they
+//! are L, U and I, as `shaders/split.wgsl` tells. The rows of a slice are neighbours, so their
+//! columns are as a rule close together: then a slot of L or U stores the least of its columns, and
+//! 16 bits for each row. All this looks at the columns alone.
 
-use cubie_host::{Ordered, WIDTH};
+use cubie_host::Ordered;
 
+use crate::gpu::Arithmetic;
 use crate::gpu::kernels::SLICE;
 use crate::params::Format;
+
+use super::slots::Slots;
 
 /// Parts of a slice at most.
 pub(super) const PARTS: usize = 3;
 
-/// Entries of a row in each part.
+/// Slots of each part.
 pub(super) type Widths = [usize; PARTS];
 
-/// Marks a row that is not injected.
+/// The part with the injected columns, which are rows of the coarse level.
+pub(super) const INJECTED: usize = 2;
+
+/// Bytes of a whole column.
+const COL: usize = 4;
+
+/// Bytes of a near one.
+const NEAR: usize = 2;
+
+/// Words that near columns begin at a multiple of, from the beginning of their slice.
+pub(super) const ALIGNED: usize = 32;
+
+/// How a slice is stored.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Whether the columns of L and U are near.
+    pub(super) near: bool,
+    /// Slots of each part.
+    pub(super) widths: Widths,
+}
+
+impl Shape {
+    /// Entries, padding included.
+    pub(super) fn entries(&self) -> usize {
+        SLICE * self.widths.iter().sum::<usize>()
+    }
+
+    /// Words that the columns take.
+    pub(super) fn words(&self) -> usize {
+        let [lower, upper, injected] = self.widths;
+        let slots = lower + upper;
+        let words = if self.near {
+            slots.next_multiple_of(ALIGNED) + slots * SLICE / 2
+        } else {
+            slots * SLICE
+        };
+        words + injected * SLICE
+    }
+
+    /// Bytes of columns that a visit to so many rows of the slice reads in a part.
+    pub(super) fn col_bytes(&self, part: usize, rows: usize) -> usize {
+        let slots = self.widths[part];
+        if self.near && part < INJECTED {
+            slots * (rows * NEAR + COL)
+        } else {
+            slots * rows * COL
+        }
+    }
+}
+
+/// Marks a row that is not injected, or an entry that does not exist.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A level as a format lays it out.
@@ -24,10 +79,17 @@ pub(super) struct Layout<'a> {
     pub(super) level: &'a Ordered<'a>,
     /// The coarse row of each row, or [`NONE`].
     pub(super) coarse: Vec<u32>,
+    /// Bytes of a value.
+    value: usize,
 }
 
 impl<'a> Layout<'a> {
-    pub(super) fn new(format: Format, level: &'a Ordered<'a>, f2c: &[u32]) -> Self {
+    pub(super) fn new(
+        format: Format,
+        arithmetic: Arithmetic,
+        level: &'a Ordered<'a>,
+        f2c: &[u32],
+    ) -> Self {
         let mut coarse = vec![NONE; level.level.A.nrow];
         for (k, &i) in (0..).zip(f2c) {
             coarse[i as usize] = k;
@@ -36,6 +98,7 @@ impl<'a> Layout<'a> {
             format,
             level,
             coarse,
+            value: usize::try_from(arithmetic.bytes()).expect("a few bytes"),
         }
     }
 
@@ -51,7 +114,7 @@ impl<'a> Layout<'a> {
 
     /// Calls back with part, column and value of every entry of row `i`.
     #[inline(always)]
-    fn for_each_entry(&self, i: usize, mut entry: impl FnMut(usize, u32, f64)) {
+    pub(super) fn for_each_entry(&self, i: usize, mut entry: impl FnMut(usize, u32, f64)) {
         let level = self.level;
         match self.format {
             Format::Ell28 => {
@@ -80,43 +143,40 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// How wide the parts of a slice are.
-    pub(super) fn widths(&self, slice: usize) -> Widths {
-        if self.format == Format::Ell28 {
-            return [WIDTH, 0, 0];
-        }
-        let mut widest = Widths::default();
-        for i in self.rows(slice) {
-            let mut row = Widths::default();
-            self.for_each_entry(i, |part, _, _| row[part] += 1);
-            widest = std::array::from_fn(|part| widest[part].max(row[part]));
-        }
-        widest
+    /// How a slice is stored.
+    pub(super) fn shape(&self, slice: usize) -> Shape {
+        self.place(slice).shape()
     }
 
-    /// The values and columns of a slice in their places. Padding repeats the last column of its
-    /// row, or has the row's own, so that it refers to what its thread reads anyway.
-    pub(super) fn entries(&self, slice: usize, widths: &Widths) -> (Vec<f64>, Vec<u32>) {
-        let len = SLICE * widths.iter().sum::<usize>();
-        let (mut values, mut cols) = (vec![0.0; len], vec![0; len]);
-        let first = [0, widths[0], widths[0] + widths[1]].map(|width| width * SLICE);
-        for (lane, i) in self.rows(slice).enumerate() {
-            let own = u32::try_from(i).expect("rows are numbered with 32 bits");
-            let mut last = [own, own, 0];
-            let mut next = first.map(|first| first + lane);
-            self.for_each_entry(i, |part, col, value| {
-                values[next[part]] = value;
-                cols[next[part]] = col;
-                last[part] = col;
-                next[part] += SLICE;
-            });
-            for part in 0..PARTS {
-                let end = first[part] + widths[part] * SLICE;
-                for at in (next[part]..end).step_by(SLICE) {
-                    cols[at] = last[part];
+    /// The entries of a slice in their slots: near each other, unless whole columns take less memory.
+    pub(super) fn place(&self, slice: usize) -> Slots {
+        let whole = |near| Slots::new(self, slice, near);
+        match self.format {
+            Format::Ell28 => whole(false),
+            Format::Split => {
+                let near = whole(true);
+                let longest = self.longest(slice);
+                let bytes = |slots: [usize; 2], col| {
+                    SLICE * slots.iter().sum::<usize>() * (self.value + col)
+                };
+                let [lower, upper, _] = near.shape().widths;
+                if bytes([lower, upper], NEAR) <= bytes(longest, COL) {
+                    near
+                } else {
+                    whole(false)
                 }
             }
         }
-        (values, cols)
+    }
+
+    /// Entries of L and of U in the longest rows of a slice.
+    pub(super) fn longest(&self, slice: usize) -> [usize; 2] {
+        let mut longest = [0; 2];
+        for i in self.rows(slice) {
+            let mut row = [0; PARTS];
+            self.for_each_entry(i, |part, _, _| row[part] += 1);
+            longest = [0, 1].map(|part| longest[part].max(row[part]));
+        }
+        longest
     }
 }

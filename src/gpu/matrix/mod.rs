@@ -4,6 +4,7 @@
 //! multiple of [`SLICE`] rows, and a colour's sweep is one dispatch for each panel it touches.
 
 mod layout;
+mod slots;
 
 use std::ops::Range;
 
@@ -15,10 +16,13 @@ use super::kernels::SLICE;
 use super::memory::Buffer;
 use super::{Arithmetic, GpuError};
 use crate::params::Format;
-use layout::{Layout, Widths};
+use layout::{Layout, PARTS, Shape, Widths};
 
-/// Bytes of a column number.
-const COL: u64 = 4;
+/// Bytes of a row number.
+const ROW: u64 = 4;
+
+/// Marks, with the place of its columns, a slice whose columns are near (`shaders/split.wgsl`).
+const NEAR: u32 = 1 << 31;
 
 /// Slices that are converted at a time.
 const BATCH: usize = 1024;
@@ -75,8 +79,36 @@ pub(super) struct Part {
     pub(super) count: usize,
     /// The panel's first row.
     start: usize,
-    /// Entries that each part of these rows stores, padding included.
+    /// What is stored of the rows of interior slices, and of the others.
+    stored: [Stored; 2],
+}
+
+/// What is stored of some rows.
+#[derive(Clone, Copy, Default)]
+struct Stored {
+    rows: usize,
+    /// Entries of each part, padding included.
     entries: Widths,
+    /// Bytes of their columns.
+    col_bytes: Widths,
+}
+
+/// Which rows are visited: while a halo travels, those that do not need it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Portion {
+    /// All of them.
+    All,
+    /// Those of slices without entries in L, to which the halo counts.
+    Interior,
+    /// The others.
+    Boundary,
+}
+
+impl Portion {
+    /// What is left once the interior has `begun`.
+    pub(super) fn left(begun: bool) -> Self {
+        if begun { Self::Boundary } else { Self::All }
+    }
 }
 
 /// The injected rows.
@@ -104,17 +136,34 @@ impl Part {
         [self.first, self.count, self.start].map(row_number)
     }
 
-    /// Entries stored in some of the parts, padding included.
-    pub(super) fn entries(&self, parts: &[usize]) -> u64 {
-        let entries = parts.iter().map(|&part| self.entries[part] as u64);
-        entries.sum()
+    /// Bytes that a visit to a portion of the rows moves, with some of the parts and so many real
+    /// numbers a row beside them.
+    pub(super) fn bytes(
+        &self,
+        arithmetic: Arithmetic,
+        portion: Portion,
+        parts: &[usize],
+        reals: u64,
+    ) -> u64 {
+        let stored = match portion {
+            Portion::All => &self.stored[..],
+            Portion::Interior => &self.stored[..1],
+            Portion::Boundary => &self.stored[1..],
+        };
+        let bytes = stored.iter().map(|stored| {
+            let sum = |of: &Widths| parts.iter().map(|&part| of[part] as u64).sum::<u64>();
+            let reals = sum(&stored.entries) + stored.rows as u64 * reals;
+            reals * arithmetic.bytes() + sum(&stored.col_bytes)
+        });
+        bytes.sum()
     }
 }
 
 impl GpuMatrix {
-    /// Bytes of an entry.
-    pub(super) fn entry_bytes(arithmetic: Arithmetic) -> u64 {
-        arithmetic.bytes() + COL
+    /// The colours that a backward sweep visits: nothing comes after the last one's rows, so what the
+    /// forward sweep made of them stands.
+    pub(super) fn backward(&self) -> impl Iterator<Item = &Vec<Part>> {
+        self.colors.iter().rev().skip(1)
     }
 
     /// Workgroups of `threads` threads that a pass over these rows, which ends in a sum, is shared
@@ -140,14 +189,14 @@ impl GpuMatrix {
         }
         let A = &level.level.A;
         let f2c = level.f2c();
-        let layout = Layout::new(format, level, &f2c);
+        let layout = Layout::new(format, arithmetic, level, &f2c);
         let slices = 0..layout.slices();
-        let widths: Vec<Widths> = slices.into_par_iter().map(|s| layout.widths(s)).collect();
-        let cut = cut(&widths, device.limit() / arithmetic.bytes());
+        let shapes: Vec<Shape> = slices.into_par_iter().map(|s| layout.shape(s)).collect();
+        let cut = cut(&shapes, device.limit() / arithmetic.bytes());
         let panels = (cut.iter())
-            .map(|slices| Panel::upload(device, arithmetic, &layout, &widths, slices.clone()))
+            .map(|slices| Panel::upload(device, arithmetic, &layout, &shapes, slices.clone()))
             .collect::<Result<_, _>>()?;
-        let parts = |rows: Range<usize>| parts(&cut, &widths, &rows);
+        let parts = |rows: Range<usize>| parts(&cut, &shapes, &rows);
 
         let diagonal = device.storage("the diagonal", A.nrow, arithmetic.bytes())?;
         let values = level.order.permute(&A.diagonal_values());
@@ -174,7 +223,9 @@ impl GpuMatrix {
             matrix.small = is_small.then_some(starts);
             let workgroup = device.adapter().workgroup as usize;
             let groups = |part| matrix.sum_groups(part, workgroup);
-            let sums = matrix.rows.iter().map(groups).sum();
+            let by_panel: usize = matrix.rows.iter().map(groups).sum();
+            let by_color: usize = matrix.colors.iter().flatten().map(groups).sum();
+            let sums = by_panel.max(by_color);
             matrix.sums = Some(device.storage("partial sums", sums, arithmetic.bytes())?);
             matrix.injected = match (f2c.iter().min(), f2c.iter().max()) {
                 (Some(&first), Some(&last)) => {
@@ -218,19 +269,19 @@ fn row_number(row: usize) -> u32 {
 
 /// A list of rows in device memory.
 fn list(device: &Device, what: &str, rows: &[u32]) -> Result<Buffer, GpuError> {
-    let buffer = device.storage(what, rows.len(), COL)?;
+    let buffer = device.storage(what, rows.len(), ROW)?;
     device.write(&buffer, bytemuck::cast_slice(rows));
     Ok(buffer)
 }
 
 /// Cuts the slices into panels of at most `limit` entries.
-fn cut(widths: &[Widths], limit: u64) -> Vec<Range<usize>> {
-    // Kernels count entries with 32 bits.
-    let limit = limit.min(u64::from(u32::MAX));
+fn cut(shapes: &[Shape], limit: u64) -> Vec<Range<usize>> {
+    // Kernels count entries with 32 bits, and the place of a slice's columns with 31.
+    let limit = limit.min(u64::from(NEAR - 1));
     let mut panels: Vec<Range<usize>> = Vec::new();
     let mut left = 0;
-    for (slice, widths) in widths.iter().enumerate() {
-        let entries = (SLICE * widths.iter().sum::<usize>()) as u64;
+    for (slice, shape) in shapes.iter().enumerate() {
+        let entries = shape.entries() as u64;
         match panels.last_mut() {
             Some(panel) if entries <= left => {
                 panel.end += 1;
@@ -246,30 +297,30 @@ fn cut(widths: &[Widths], limit: u64) -> Vec<Range<usize>> {
 }
 
 /// The parts of panels that make up `rows`.
-fn parts(panels: &[Range<usize>], widths: &[Widths], rows: &Range<usize>) -> Vec<Part> {
+fn parts(panels: &[Range<usize>], shapes: &[Shape], rows: &Range<usize>) -> Vec<Part> {
     let part = |(panel, slices): (usize, &Range<usize>)| {
         let start = slices.start * SLICE;
         let range = rows.start.max(start)..rows.end.min(slices.end * SLICE);
         if range.is_empty() {
             return None;
         }
-        let mut entries = Widths::default();
-        for (slice, widths) in widths
-            .iter()
-            .enumerate()
-            .take(slices.end)
-            .skip(slices.start)
-        {
-            let end = range.end.min((slice + 1) * SLICE);
-            let rows = end.saturating_sub(range.start.max(slice * SLICE));
-            entries = std::array::from_fn(|part| entries[part] + rows * widths[part]);
+        let mut stored = [Stored::default(); 2];
+        let slices = range.start / SLICE..range.end.div_ceil(SLICE);
+        for (slice, shape) in slices.clone().zip(&shapes[slices]) {
+            let rows = range.end.min((slice + 1) * SLICE) - range.start.max(slice * SLICE);
+            let stored = &mut stored[usize::from(shape.widths[0] > 0)];
+            stored.rows += rows;
+            for part in 0..PARTS {
+                stored.entries[part] += rows * shape.widths[part];
+                stored.col_bytes[part] += shape.col_bytes(part, rows);
+            }
         }
         Some(Part {
             panel,
             first: range.start - start,
             count: range.len(),
             start,
-            entries,
+            stored,
         })
     };
     panels.iter().enumerate().filter_map(part).collect()
@@ -280,26 +331,34 @@ impl Panel {
         device: &Device,
         arithmetic: Arithmetic,
         layout: &Layout<'_>,
-        widths: &[Widths],
+        shapes: &[Shape],
         slices: Range<usize>,
     ) -> Result<Self, GpuError> {
-        let mut marks = vec![0];
-        let mut end = 0;
-        for width in slices.clone().flat_map(|slice| widths[slice]) {
-            end += SLICE * width;
-            marks.push(u32::try_from(end).expect("a panel's entries are cut to 32 bits"));
+        let mut marks = Vec::new();
+        let (mut entries, mut words) = (0, 0);
+        for shape in &shapes[slices.clone()] {
+            let mut first = entries;
+            for width in shape.widths {
+                marks.push(mark(first));
+                first += SLICE * width;
+            }
+            marks.push(mark(words) | if shape.near { NEAR } else { 0 });
+            entries += shape.entries();
+            words += shape.words();
         }
-        let value = arithmetic.bytes();
-        let values = device.mapped_storage("a panel of values", end as u64 * value)?;
-        let cols = device.mapped_storage("a panel of columns", end as u64 * COL)?;
+        marks.push(mark(entries));
+        let bytes = entries as u64 * arithmetic.bytes();
+        let values = device.mapped_storage("a panel of values", bytes)?;
+        let cols = device.mapped_storage("a panel of columns", words as u64 * ROW)?;
         let (mut value_view, mut col_view) = (device.mapped(&values)?, device.mapped(&cols)?);
         let (mut value_at, mut col_at) = (0, 0);
         // Batches, so that little memory is needed on the way.
         for batch in slices.clone().step_by(BATCH) {
             let batch = batch..slices.end.min(batch + BATCH);
             let convert = |slice: usize| {
-                let (values, cols) = layout.entries(slice, &widths[slice]);
-                (arithmetic.encode(&values).into_owned(), cols)
+                let slots = layout.place(slice);
+                let values = arithmetic.encode(&slots.values()).into_owned();
+                (values, slots.words())
             };
             let converted: Vec<_> = batch.into_par_iter().map(convert).collect();
             for (values, cols) in &converted {
@@ -321,6 +380,11 @@ impl Panel {
             marks,
         })
     }
+}
+
+/// The place of an entry or a word in a panel.
+fn mark(at: usize) -> u32 {
+    u32::try_from(at).expect("panels are cut so that places are numbered with 31 bits")
 }
 
 /// Writes `bytes` to the place `at` of a buffer, and moves on.
