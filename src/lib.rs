@@ -26,6 +26,7 @@ pub mod net;
 pub mod number;
 pub mod params;
 pub mod plan;
+pub mod pool;
 pub mod progress;
 pub mod real;
 pub mod reference;

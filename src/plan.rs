@@ -17,9 +17,9 @@ use crate::{Error, Params, Precision, results};
 const ASSUMED_GPU_BANDWIDTH: f64 = 300.0;
 /// Iterations' worth of work on the device before the timed sets: checks, warm-up and one CG.
 const CHECK_ITERATIONS: f64 = 90.0;
-/// Iterations' worth of work of the sequential reference.
+/// Iterations' worth of work of the reference phases.
 const REFERENCE_ITERATIONS: f64 = 60.0;
-/// The share of a thread's bandwidth that the sequential reference reaches.
+/// The share of the host's bandwidth that they reach in natural order.
 const REFERENCE_EFFICIENCY: f64 = 0.5;
 
 /// What is to be planned.
@@ -106,7 +106,7 @@ impl Plan {
         let middle = [0, 1, 2].map(|a| np[a] / 2);
         let geometry = grid.geometry((middle[2] * np[1] + middle[1]) * np[0] + middle[0])?;
 
-        let one_thread = cpu::read_bandwidth(1) / 1e9;
+        let host = cpu::read_bandwidth(params.threads) / 1e9;
         let (bandwidth, bandwidth_is) = match (bandwidth, room.kind) {
             (Some(given), _) => (given, BandwidthIs::Given),
             (None, DeviceKind::Cpu) => (
@@ -123,7 +123,7 @@ impl Plan {
             Precision::Mixed | Precision::F32 => 8.0 / 12.0,
         };
         let iteration = narrower * gbytes / bandwidth;
-        let reference = REFERENCE_ITERATIONS * gbytes / (one_thread * REFERENCE_EFFICIENCY);
+        let reference = REFERENCE_ITERATIONS * gbytes / (host * REFERENCE_EFFICIENCY);
         Ok(Self {
             device: device.describe(),
             precision,

@@ -16,7 +16,7 @@ fn params(n: [usize; 3], precision: Precision, order: Order) -> Params {
         hybrid: None,
         precision: Some(precision),
         order,
-        format: Some(Format::Ell28),
+        format: Some(Format::Split),
         threads: 2,
         binding_limit: None,
         device_memory: None,
@@ -50,14 +50,23 @@ fn a_quick_run_in_double_precision_is_valid() {
 #[test]
 fn natural_order_and_plane_pairs_are_valid_on_an_oblong_box() {
     for order in [Order::Natural, Order::Plane2(1), Order::Plane2(2)] {
-        let results = run(&params([16, 24, 40], Precision::F64, order.clone()));
-        assert_eq!(results.not_valid_because(), Vec::<String>::new(), "{order}");
+        for format in [Format::Ell28, Format::Split] {
+            let results = run(&Params {
+                format: Some(format),
+                ..params([16, 24, 40], Precision::F64, order.clone())
+            });
+            let wrong = results.not_valid_because();
+            assert_eq!(wrong, Vec::<String>::new(), "{order} {format}");
+        }
     }
 }
 
 #[test]
 fn natural_order_repeats_the_reference() {
-    let results = run(&params([32; 3], Precision::F64, Order::Natural));
+    let results = run(&Params {
+        format: Some(Format::Ell28),
+        ..params([32; 3], Precision::F64, Order::Natural)
+    });
     let both = results
         .reference
         .scaled_residuals
@@ -67,6 +76,24 @@ fn natural_order_repeats_the_reference() {
         assert!(
             (ours / theirs - 1.0).abs() < 1e-10,
             "after {} iterations: {ours:e}, {theirs:e}",
+            k + 1
+        );
+    }
+}
+
+#[test]
+fn the_reference_phase_gives_the_recorded_history() {
+    let all: serde_json::Value = serde_json::from_str(include_str!("data/recorded.json")).unwrap();
+    let recorded = &all["serial_64x64x64"]["history"]["REF"];
+    let expected = recorded["scaled_residual_iter_1_to_n"].as_array().unwrap();
+    let results = run(&params([64; 3], Precision::F64, Order::COLOR8));
+    assert_eq!(results.reference.scaled_residuals.len(), 50);
+    let both = results.reference.scaled_residuals.iter().zip(expected);
+    for (k, (ours, theirs)) in both.enumerate() {
+        let theirs = theirs.as_f64().unwrap();
+        assert!(
+            (ours / theirs - 1.0).abs() < 1e-12,
+            "after {} iterations: {ours:e}, recorded {theirs:e}",
             k + 1
         );
     }
@@ -91,18 +118,31 @@ fn single_precision_is_never_valid() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let with = |threads| {
-        run(&Params {
-            threads,
-            ..params([24, 16, 32], Precision::F64, Order::COLOR8)
-        })
-    };
-    let one = with(1);
-    for threads in [2, 3] {
-        let results = with(threads);
-        assert_eq!(results.optimised, one.optimised, "{threads} threads");
-        assert_eq!(results.sets.scaled_residuals, one.sets.scaled_residuals);
-        assert_eq!(results.solution_error, one.solution_error);
+    for (order, format) in [
+        (Order::COLOR8, Format::Ell28),
+        (Order::COLOR8, Format::Split),
+        (Order::Natural, Format::Split),
+        (Order::Plane2(2), Format::Split),
+    ] {
+        let with = |threads| {
+            run(&Params {
+                threads,
+                format: Some(format),
+                ..params([24, 16, 32], Precision::F64, order.clone())
+            })
+        };
+        let one = with(1);
+        for threads in [2, 3] {
+            let results = with(threads);
+            let name = format!("{order} {format} on {threads} threads");
+            assert_eq!(
+                results.reference.scaled_residuals, one.reference.scaled_residuals,
+                "{name}"
+            );
+            assert_eq!(results.optimised, one.optimised, "{name}");
+            assert_eq!(results.sets.scaled_residuals, one.sets.scaled_residuals);
+            assert_eq!(results.solution_error, one.solution_error, "{name}");
+        }
     }
 }
 

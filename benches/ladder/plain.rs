@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use cubie::cpu::pool::{Pool, SharedSlice};
+use cubie::pool::{Pool, SharedSlice};
 use cubie::{Backend, Error, Op, Work, reference};
 use cubie_host::{Color, Ordered};
 

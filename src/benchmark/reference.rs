@@ -1,4 +1,6 @@
-//! Phases 3 and 4: the sequential kernels in natural order, timed and run for 50 iterations.
+//! Phases 3 and 4: the kernels in natural order, timed and run for 50 iterations.
+//!
+//! They run on the CPU whatever the device is; several threads give the bits of one.
 
 use cubie_host::{Order, Problem, Ranks};
 
@@ -24,7 +26,7 @@ pub(super) fn run(
 ) -> Result<Reference, Error> {
     let orderings = Orderings::new(&Order::Natural, problem);
     let levels = orderings.view(&problem.levels);
-    let mut backend = reference::Reference::new();
+    let mut backend = reference::Reference::on(params.threads);
     let system = Multigrid::new(&mut backend, &levels, ranks)?;
     let mut solver = Solver::new(backend, ranks, system, &levels[0], &problem.b, false)?;
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::dot::dot;
 use super::pages::Pages;
-use super::pool::Pool;
+use crate::pool::Pool;
 use crate::topology::Topology;
 
 /// Bytes of the vector at most, so that the probe does not need more memory than the run.

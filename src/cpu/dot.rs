@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::pool::Pool;
 use super::simd::{LANES, dispatch, madd};
+use crate::pool::Pool;
 use crate::real::Real;
 
 /// Elements whose products are summed by one thread.

@@ -1,6 +1,6 @@
 //! The coarse correction added at the injected rows. HPCG: `ComputeProlongation`.
 
-use super::pool::{Pool, SharedSlice};
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 /// x_i += xc_k with i = f2c_k

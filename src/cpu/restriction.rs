@@ -1,6 +1,6 @@
 //! The residual injected into the coarse grid. HPCG: `ComputeRestriction`.
 
-use super::pool::Pool;
+use crate::pool::Pool;
 use crate::real::Real;
 
 /// rc_k = r_i − (A x)_i with i = f2c_k

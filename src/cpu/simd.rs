@@ -35,19 +35,22 @@ pub fn name() -> String {
 /// How far ahead of a stream it is fetched: enough for the latency of memory at full speed.
 const AHEAD: usize = 1024;
 
-/// Fetches what a stream needs soon past the caches that x lives in.
+/// Fetches what a stream, which is read forward or `backward`, needs soon past the caches that x
+/// lives in.
 #[inline(always)]
-pub(super) fn prefetch<T>(stream: &T) {
+pub(super) fn prefetch<T>(stream: &T, backward: bool) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_NTA, _mm_prefetch};
-        // SAFETY: a prefetch of any address is harmless.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_NTA>(
-                std::ptr::from_ref(stream).cast::<i8>().wrapping_add(AHEAD),
-            )
+        let stream = std::ptr::from_ref(stream).cast::<i8>();
+        let soon = if backward {
+            stream.wrapping_sub(AHEAD)
+        } else {
+            stream.wrapping_add(AHEAD)
         };
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_NTA>(soon) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = stream;
+    let _ = (stream, backward);
 }

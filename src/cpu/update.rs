@@ -4,8 +4,8 @@
 use pulp::{Simd, WithSimd};
 
 use super::dot::BLOCK;
-use super::pool::{Pool, SharedSlice};
 use super::simd::{LANES, dispatch, madd};
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 /// x_i += alpha p_i, r_i −= alpha Ap_i; returns Σ_i r_i² of the new r.

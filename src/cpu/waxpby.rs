@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::pool::Pool;
 use super::simd::{dispatch, madd};
+use crate::pool::Pool;
 use crate::real::Real;
 
 /// w_i = alpha x_i + beta w_i

@@ -23,8 +23,9 @@ pub struct Need {
 pub fn need(geometry: &Geometry, kind: DeviceKind, precision: Precision, format: Format) -> Need {
     let levels = levels(geometry);
     let generated: u64 = levels.iter().map(generated).sum::<u64>() + 16 * levels[0].rows;
-    // While the reference phases run, the backend of the optimised ones does not exist yet.
-    let reference = held(&levels, 8, ell28(8) + 2.0) + cg_vectors(&levels, 8);
+    // The reference phases share the matrix as generated, and the backend of the optimised ones does
+    // not exist yet.
+    let reference = held(&levels, 8, 0.0) + cg_vectors(&levels, 8);
     let orders: u64 = levels.iter().map(|level| 8 * level.rows).sum();
     let checks = 5 * 8 * levels[0].rows; // vectors that the checks hold on the host
     let near = is_near(geometry);
@@ -90,14 +91,14 @@ fn ell28(size: u64) -> f64 {
     WIDTH as f64 * (size + 4) as f64
 }
 
-/// Whether a GPU stores near columns throughout: no line of the box ends at a neighbour.
+/// Whether columns are stored as distances throughout: no line of the box ends at a neighbour.
 fn is_near(geometry: &Geometry) -> bool {
     [-1, 1]
         .iter()
         .all(|&x| geometry.neighbour([x, 0, 0]).is_none())
 }
 
-/// Bytes of a row in the backend's format, with or without `near` columns on GPUs.
+/// Bytes of a row in the backend's format, with or without `near` columns.
 fn stored(kind: DeviceKind, format: Format, size: u64, near: bool) -> f64 {
     let value = size as f64;
     match (kind, format) {
@@ -110,7 +111,12 @@ fn stored(kind: DeviceKind, format: Format, size: u64, near: bool) -> f64 {
         }
         // 26 entries and the diagonal, again those of U in injected columns, 3.25 on average, and
         // a byte for the lists of injected rows and of slices.
-        (_, Format::Split) => (26.0 + 3.25) * (value + 4.0) + value + 1.0,
+        (DeviceKind::Gpu, Format::Split) => (26.0 + 3.25) * (value + 4.0) + value + 1.0,
+        // Near columns are a byte each and a word for eight; others stand beside them.
+        (DeviceKind::Cpu, Format::Split) => {
+            let column = if near { 1.5 } else { 5.5 };
+            (26.0 + 3.25) * (value + column) + value + 1.0
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The plain sequential twin of every kernel: the mathematics, readable and slow.
 //!
 //! It is the definition that the fast backends are tested against, and it runs the reference
-//! phases. Without fused multiply–add and in natural order it gives the last bits of HPCG 3.1.
+//! phases, on several threads with the same bits (`threads`). Without fused multiply–add and in natural order it gives the last bits of HPCG 3.1.
 
 mod copy;
 mod dot;
@@ -10,6 +10,7 @@ mod prolongation;
 mod restriction;
 mod spmv;
 mod symgs;
+mod threads;
 mod waxpby;
 
 use std::sync::Arc;
@@ -29,10 +30,11 @@ pub use waxpby::waxpby;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::meter::{Op, Stopwatch, Work};
+use crate::pool::{Pool, Steps};
 
-/// The sequential CPU, in IEEE double.
-#[derive(Default)]
+/// The twins as a backend, in IEEE double.
 pub struct Reference {
+    pool: Pool,
     stopwatch: Stopwatch,
 }
 
@@ -40,6 +42,8 @@ pub struct Reference {
 pub struct ReferenceMatrix {
     /// The matrix in the order of its rows.
     pub A: Arc<Matrix>,
+    /// How its rows follow each other, if they are in natural order.
+    natural: Option<Steps>,
     /// The fine row of each coarse row; empty on the coarsest level.
     pub f2c: Vec<u32>,
     /// The rows that other ranks need.
@@ -47,9 +51,22 @@ pub struct ReferenceMatrix {
 }
 
 impl Reference {
-    /// A backend with nothing on its clock.
+    /// The sequential CPU.
     pub fn new() -> Self {
-        Self::default()
+        Self::on(1)
+    }
+    /// So many threads, with the bits of one.
+    pub fn on(threads: usize) -> Self {
+        Self {
+            pool: Pool::new(threads),
+            stopwatch: Stopwatch::default(),
+        }
+    }
+}
+
+impl Default for Reference {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -73,8 +90,11 @@ impl Backend for Reference {
     }
 
     fn matrix(&mut self, level: &Ordered<'_>) -> Result<ReferenceMatrix, Error> {
+        let [nx, ny, _] = level.level.geometry.n;
+        let steps = threads::steps(level.level.A.nrow, nx, ny);
         Ok(ReferenceMatrix {
             A: level.matrix(),
+            natural: level.order.is_natural().then_some(steps),
             f2c: level.f2c(),
             send_rows: level.halo().send_rows,
         })
@@ -113,16 +133,20 @@ impl Backend for Reference {
         copy(x, y);
     }
     fn spmv(&mut self, A: &ReferenceMatrix, x: &Vec<f64>, y: &mut Vec<f64>) {
-        spmv(&A.A, x, y);
+        threads::spmv(&self.pool, &A.A, x, y);
     }
     fn symgs(&mut self, A: &ReferenceMatrix, r: &Vec<f64>, x: &mut Vec<f64>) {
-        symgs(&A.A, r, x);
+        match A.natural {
+            Some(steps) => threads::symgs(&self.pool, steps, &A.A, r, x),
+            None => symgs(&A.A, r, x),
+        }
     }
     fn dot(&mut self, x: &Vec<f64>, y: &Vec<f64>) -> f64 {
         dot(x, y)
     }
     fn waxpby(&mut self, alpha: f64, x: &Vec<f64>, beta: f64, w: &mut Vec<f64>) {
-        waxpby(alpha, x, beta, w);
+        self.pool
+            .split(w, |start, w| waxpby(alpha, &x[start..], beta, w));
     }
     fn restriction(
         &mut self,

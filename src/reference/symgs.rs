@@ -6,13 +6,19 @@ use cubie_host::Matrix;
 /// Elements of the halo stay as they are.
 pub fn symgs(A: &Matrix, r: &[f64], x: &mut [f64]) {
     for i in (0..A.nrow).chain((0..A.nrow).rev()) {
-        let (cols, values) = A.row(i);
-        let diagonal = A.diagonal_value(i);
-        let mut sum = r[i];
-        for (&j, &a) in cols.iter().zip(values) {
-            sum -= a * x[j as usize];
-        }
-        sum += x[i] * diagonal;
-        x[i] = sum / diagonal;
+        x[i] = relaxed(A, i, r[i], |j| x[j]);
     }
+}
+
+/// The new x_i from the present `x`.
+#[inline(always)]
+pub(super) fn relaxed(A: &Matrix, i: usize, r: f64, x: impl Fn(usize) -> f64) -> f64 {
+    let (cols, values) = A.row(i);
+    let diagonal = A.diagonal_value(i);
+    let mut sum = r;
+    for (&j, &a) in cols.iter().zip(values) {
+        sum -= a * x(j as usize);
+    }
+    sum += x(i) * diagonal;
+    sum / diagonal
 }

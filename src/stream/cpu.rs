@@ -12,7 +12,7 @@ use super::check::{Expected, INITIAL};
 use super::kernels::nontemporal;
 use super::kernels::{self, BLOCK, Line};
 use super::{Kernel, Measured, SCALAR, StreamError};
-use crate::cpu::pool::Pool;
+use crate::pool::Pool;
 use crate::real::Real;
 
 /// Numbers in a cache line.

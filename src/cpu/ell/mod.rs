@@ -14,8 +14,8 @@ pub(super) use spmv::spmv;
 pub(super) use symgs::{passes, symgs};
 
 use super::pages::Pages;
-use super::pool::{Pool, SharedSlice};
 use super::simd::LANES;
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 /// A level's matrix.

@@ -4,8 +4,8 @@ use cubie_host::WIDTH;
 use pulp::{Simd, WithSimd};
 
 use super::{ColorSlices, Ell};
-use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, dispatch, madd};
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 /// y_i = Σ_j a_ij x_j over the local rows.

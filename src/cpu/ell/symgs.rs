@@ -7,8 +7,8 @@ use pulp::{Simd, WithSimd};
 
 use super::spmv::add_products;
 use super::{ColorSlices, Ell};
-use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, dispatch, madd};
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 /// The colours forward, then backward: x_i = (r_i − Σ_{j≠i} a_ij x_j) / a_ii with the newest x.

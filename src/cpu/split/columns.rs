@@ -9,7 +9,6 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::cpu::pages::Pages;
-use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::LANES;
 
 /// The farthest that the columns of a slot may be from that of its first entry.
@@ -43,48 +42,36 @@ pub(super) enum Slots<'a> {
     Whole(&'a [[u32; LANES]]),
 }
 
+/// Slices whose columns could not be packed, with the columns.
+#[derive(Default)]
+pub(super) struct Unpacked {
+    slices: Vec<usize>,
+    cols: Vec<[u32; LANES]>,
+}
+
 impl Columns {
-    /// Packs the whole columns of all slices; padding has the column [`NONE`].
-    pub(super) fn pack(pool: &Pool, width: usize, cols: &[[u32; LANES]]) -> Self {
-        let slices = cols.len().checked_div(width).unwrap_or(0);
-        let mut near = Pages::zeros(cols.len());
-        let mut fits = vec![false; slices];
-        let (shared, shared_fits) = (SharedSlice::new(&mut near), SharedSlice::new(&mut fits));
-        pool.run(|member| {
-            for slice in member.share(slices) {
-                let slots = slice * width..(slice + 1) * width;
-                // SAFETY: each slice belongs to one member.
-                let (near, fits) = unsafe {
-                    (
-                        shared.slice_mut(slots.clone()),
-                        &mut shared_fits.slice_mut(slice..slice + 1)[0],
-                    )
-                };
-                *fits = cols[slots]
-                    .iter()
-                    .zip(near)
-                    .all(|(cols, near)| Near::pack(cols).map(|packed| *near = packed).is_some());
+    /// The columns of so many slices with `width` slots, which have been packed but for some.
+    pub(super) fn new(
+        width: usize,
+        slices: usize,
+        near: Pages<Near>,
+        unpacked: impl IntoIterator<Item = Unpacked>,
+    ) -> Self {
+        let (mut whole_at, mut whole) = (Vec::new(), Vec::new());
+        for some in unpacked {
+            whole_at.resize(slices, NONE);
+            for (k, slice) in some.slices.into_iter().enumerate() {
+                let at = whole.len() + k * width;
+                whole_at[slice] = u32::try_from(at).expect("fewer slots than columns");
             }
-        });
-        let mut columns = Self {
+            whole.extend(some.cols);
+        }
+        Self {
             width,
             near,
-            whole_at: Vec::new(),
-            whole: Vec::new(),
-        };
-        if fits.contains(&false) {
-            columns.whole_at = vec![NONE; slices];
-            for slice in (0..slices).filter(|&slice| !fits[slice]) {
-                columns.whole_at[slice] =
-                    u32::try_from(columns.whole.len()).expect("fewer slots than columns");
-                let slots = &cols[slice * width..(slice + 1) * width];
-                let padded = slots
-                    .iter()
-                    .map(|cols| cols.map(|c| if c == NONE { 0 } else { c }));
-                columns.whole.extend(padded);
-            }
+            whole_at,
+            whole,
         }
-        columns
     }
 
     /// The columns of a slice.
@@ -93,17 +80,6 @@ impl Columns {
         match self.whole_at.get(slice) {
             Some(&at) if at != NONE => Slots::Whole(&self.whole[at as usize..][..self.width]),
             _ => Slots::Near(&self.near[slice * self.width..(slice + 1) * self.width]),
-        }
-    }
-
-    /// The column of one entry.
-    #[inline(always)]
-    pub(super) fn at(&self, slice: usize, slot: usize, lane: usize) -> usize {
-        match self.of(slice) {
-            Slots::Near(slots) => {
-                slots[slot].first as usize + usize::from(slots[slot].offsets[lane])
-            }
-            Slots::Whole(slots) => slots[slot][lane] as usize,
         }
     }
 
@@ -127,22 +103,37 @@ impl Columns {
     }
 }
 
+impl Unpacked {
+    pub(super) fn is_empty(&self) -> bool {
+        self.slices.is_empty()
+    }
+
+    /// Packs the columns of a slice, of which padding has the column [`NONE`], or keeps them.
+    pub(super) fn pack(&mut self, slice: usize, cols: &[[u32; LANES]], near: &mut [Near]) {
+        let all = cols.iter().zip(near);
+        if !all.into_iter().all(|(cols, near)| near.pack(cols)) {
+            self.slices.push(slice);
+            let padded = |cols: &[u32; LANES]| cols.map(|col| if col == NONE { 0 } else { col });
+            self.cols.extend(cols.iter().map(padded));
+        }
+    }
+}
+
 impl Near {
-    /// `None` if the columns are too far apart.
-    fn pack(cols: &[u32; LANES]) -> Option<Self> {
-        let first = cols
-            .iter()
-            .copied()
-            .filter(|&col| col != NONE)
-            .min()
-            .unwrap_or(0);
-        let mut offsets = [0; LANES];
-        for (offset, &col) in offsets.iter_mut().zip(cols) {
+    /// Becomes these columns; false if they are too far apart.
+    fn pack(&mut self, cols: &[u32; LANES]) -> bool {
+        let present = cols.iter().copied().filter(|&col| col != NONE);
+        self.first = present.min().unwrap_or(0);
+        self.offsets = [0; LANES];
+        for (offset, &col) in self.offsets.iter_mut().zip(cols) {
             if col != NONE {
-                *offset = u8::try_from(col - first).ok()?;
+                let Ok(near) = u8::try_from(col - self.first) else {
+                    return false;
+                };
+                *offset = near;
             }
         }
-        Some(Self { first, offsets })
+        true
     }
 }
 
@@ -229,6 +220,28 @@ impl<T: Copy> Rows<T> {
 mod tests {
     use super::*;
 
+    impl Columns {
+        fn at(&self, slice: usize, slot: usize, lane: usize) -> usize {
+            match self.of(slice) {
+                Slots::Near(slots) => {
+                    slots[slot].first as usize + usize::from(slots[slot].offsets[lane])
+                }
+                Slots::Whole(slots) => slots[slot][lane] as usize,
+            }
+        }
+    }
+
+    fn one_slice(cols: &[[u32; LANES]; 2]) -> Columns {
+        let (mut near, mut unpacked) = (Pages::zeros(2), Unpacked::default());
+        unpacked.pack(0, cols, &mut near);
+        Columns::new(
+            2,
+            1,
+            near,
+            [unpacked].into_iter().filter(|some| !some.is_empty()),
+        )
+    }
+
     /// What a slice of two slots gives back for the rows put into it, in lane order.
     fn packed(rows: [[u32; 2]; LANES]) -> (Columns, Vec<Vec<u32>>) {
         let mut entries = Rows::new();
@@ -237,7 +250,7 @@ mod tests {
         }
         let (mut values, mut cols) = ([[0; LANES]; 2], [[NONE; LANES]; 2]);
         entries.place(&mut values, &mut cols);
-        let columns = Columns::pack(&Pool::new(1), 2, &cols);
+        let columns = one_slice(&cols);
         let found = (0..LANES)
             .map(|lane| {
                 let mut row: Vec<_> = (0..2).map(|slot| columns.at(0, slot, lane)).collect();
@@ -275,7 +288,7 @@ mod tests {
         (1..LANES).for_each(|lane| entries.push(lane, 9000 + lane as u32, 1));
         let (mut values, mut cols) = ([[0; LANES]; 2], [[NONE; LANES]; 2]);
         entries.place(&mut values, &mut cols);
-        let columns = Columns::pack(&Pool::new(1), 2, &cols);
+        let columns = one_slice(&cols);
         assert_eq!(columns.slice_bytes(0), 2 * size_of::<Near>());
         assert_eq!((columns.at(0, 1, 0), columns.at(0, 1, 3)), (9000, 9003));
     }

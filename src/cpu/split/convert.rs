@@ -1,39 +1,56 @@
 //! Splits a level's rows into L, D and U.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicIsize, Ordering};
 
 use cubie_host::Ordered;
 
-use super::columns::{Columns, NONE, Rows};
-use super::{Color, Injected, NOT_INJECTED, Part, Split};
+use super::filling::{Filler, NewPart, NewTriangle};
+use super::part::place;
+use super::slices::Slices;
+use super::{Color, Injected, NOT_INJECTED, Split};
 use crate::cpu::pages::Pages;
-use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::LANES;
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
-/// The three parts of a row.
+/// Entries of a row, or the most among some rows, in each of the parts.
 #[derive(Clone, Copy, Default)]
 struct Widths {
-    lower: usize,
-    upper: usize,
+    lower: [usize; 2],
+    upper: [usize; 2],
     injected: usize,
+}
+
+impl Widths {
+    fn most(self, other: &Self) -> Self {
+        let most = |a: [usize; 2], b: [usize; 2]| [a[0].max(b[0]), a[1].max(b[1])];
+        Self {
+            lower: most(self.lower, other.lower),
+            upper: most(self.upper, other.upper),
+            injected: self.injected.max(other.injected),
+        }
+    }
 }
 
 impl<T: Real> Split<T> {
     /// Converts a level.
     pub(in crate::cpu) fn new(pool: &Pool, level: &Ordered<'_>) -> Self {
         let A = &level.level.A;
+        let [nx, ny, _] = level.level.geometry.n;
         let f2c = level.f2c();
         let coarse = coarse_rows(A.nrow, &f2c);
-        let mut first_unit = 0;
+        let mut first_chunk = 0;
         let colors: Vec<Color<T>> = level
             .order
             .colors
             .iter()
-            .map(|color| {
-                let rows = color.rows.clone();
-                let new = Color::new(pool, level, rows, color.block, first_unit, &coarse);
-                first_unit += new.most_units();
+            .enumerate()
+            .map(|(number, color)| {
+                let slices = Slices::new(color.rows.clone(), color.block, nx * ny);
+                let mut new = Color::new(pool, level, slices, &coarse);
+                (new.number, new.first_chunk) = (number, first_chunk);
+                first_chunk += new.slices.chunks();
                 new
             })
             .collect();
@@ -57,182 +74,169 @@ fn coarse_rows(nrow: usize, f2c: &[u32]) -> Vec<u32> {
     coarse
 }
 
-/// Calls back with the part of row `i` that each nonzero off the diagonal belongs to.
+/// A nonzero off the diagonal.
+struct Entry {
+    col: u32,
+    value: f64,
+    /// Whether it belongs to U.
+    is_upper: bool,
+    /// Whether its column is a row of the window.
+    is_chained: bool,
+}
+
+/// Calls back with the nonzeros of row `i` of a slice with this window.
 #[inline(always)]
-fn for_each_entry(level: &Ordered<'_>, i: usize, mut entry: impl FnMut(bool, u32, f64)) {
+fn for_each_entry(
+    level: &Ordered<'_>,
+    window: &Range<usize>,
+    i: usize,
+    mut entry: impl FnMut(Entry),
+) {
     let A = &level.level.A;
     let (cols, values) = A.row(level.old(i));
     for (&col, &value) in cols.iter().zip(values) {
         let col = level.col(col);
         let j = col as usize;
         if j != i {
-            entry(j > i && j < A.nrow, col, value);
+            entry(Entry {
+                col,
+                value,
+                is_upper: j > i && j < A.nrow,
+                is_chained: window.contains(&j),
+            });
         }
     }
 }
 
-/// The most entries that a row among `rows` has in each part.
-fn widest<T>(pool: &Pool, level: &Ordered<'_>, rows: Range<usize>, coarse: &[T]) -> Widths
-where
-    T: Copy + PartialEq<u32> + Sync,
-{
-    let mut widths = vec![Widths::default(); rows.len().div_ceil(1024)];
+/// Slices whose widths are found by one thread at a time.
+const CHUNK: usize = 128;
+
+/// The most entries that a row of a colour has in each part.
+fn widest(pool: &Pool, level: &Ordered<'_>, slices: &Slices, coarse: &[u32]) -> Widths {
+    let mut widths = vec![Widths::default(); slices.len().div_ceil(CHUNK)];
     pool.split(&mut widths, |first, widths| {
-        for (block, most) in (first..).zip(widths) {
-            let start = rows.start + block * 1024;
-            for i in start..(start + 1024).min(rows.end) {
-                let mut row = Widths::default();
-                for_each_entry(level, i, |upper, col, _| {
-                    row.lower += usize::from(!upper);
-                    row.upper += usize::from(upper);
-                    row.injected += usize::from(upper && coarse[col as usize] != NOT_INJECTED);
-                });
-                most.lower = most.lower.max(row.lower);
-                most.upper = most.upper.max(row.upper);
-                most.injected = most.injected.max(row.injected);
+        for (chunk, most) in (first..).zip(widths) {
+            for slice in chunk * CHUNK..((chunk + 1) * CHUNK).min(slices.len()) {
+                let window = slices.window(slice);
+                for i in slices.rows_of(slice) {
+                    let mut row = Widths::default();
+                    for_each_entry(level, &window, i, |entry| {
+                        if entry.is_upper {
+                            row.upper[usize::from(entry.is_chained)] += 1;
+                            row.injected += usize::from(coarse[entry.col as usize] != NOT_INJECTED);
+                        } else {
+                            row.lower[usize::from(entry.is_chained)] += 1;
+                        }
+                    });
+                    *most = row.most(most);
+                }
             }
         }
     });
-    widths.iter().fold(Widths::default(), |a, b| Widths {
-        lower: a.lower.max(b.lower),
-        upper: a.upper.max(b.upper),
-        injected: a.injected.max(b.injected),
-    })
+    widths.iter().fold(Widths::default(), Widths::most)
+}
+
+/// How many slices of the run of row `j` must be done before that of row `i` can be visited, beyond
+/// as many as come before it in its own run, if one refers to the other, in either direction.
+fn lead(slices: &Slices, i: usize, j: usize) -> isize {
+    let ((run_i, slice_i), (run_j, slice_j)) = (slices.place_of(i), slices.place_of(j));
+    match run_i.abs_diff(run_j) {
+        0 => isize::MIN,
+        1 if i > j => slice_j.cast_signed() - slice_i.cast_signed() + 1,
+        1 => slice_i.cast_signed() - slice_j.cast_signed() + 1,
+        _ => isize::MAX,
+    }
 }
 
 impl<T: Real> Color<T> {
     /// The rows of one colour, taken from a level.
-    fn new(
-        pool: &Pool,
-        level: &Ordered<'_>,
-        rows: Range<usize>,
-        block: usize,
-        first_unit: usize,
-        coarse: &[u32],
-    ) -> Self {
+    fn new(pool: &Pool, level: &Ordered<'_>, slices: Slices, coarse: &[u32]) -> Self {
         let A = &level.level.A;
-        let slices = rows.len().div_ceil(LANES);
-        let widths = widest(pool, level, rows.clone(), coarse);
-        let mut diagonal = Pages::zeros(slices * LANES);
-        let mut lower = NewPart::new(slices, widths.lower);
-        let mut upper = NewPart::new(slices, widths.upper);
-        let mut injected = NewPart::new(slices, widths.injected);
-        let mut boundary = vec![false; if A.ncol > A.nrow { slices } else { 0 }];
+        let len = slices.len();
+        let widths = widest(pool, level, &slices, coarse);
+        let mut diagonal = Pages::zeros(len * LANES);
+        let mut lower = NewTriangle::new(len, widths.lower, false);
+        let mut upper = NewTriangle::new(len, widths.upper, true);
+        let mut injected = NewPart::new(len, widths.injected);
+        let mut boundary = vec![false; if A.ncol > A.nrow { len } else { 0 }];
+        // At least one: the last slice of a run waits for all of the run before.
+        let most_lead = AtomicIsize::new(1);
         let shared_diagonal = SharedSlice::new(&mut diagonal);
-        let shared = (lower.shared(), upper.shared(), injected.shared());
+        let (shared_lower, shared_upper) = (lower.shared(), upper.shared());
+        let shared_injected = injected.shared();
         let shared_boundary = SharedSlice::new(&mut boundary);
         pool.run(|member| {
-            let mut entries = (Rows::new(), Rows::new(), Rows::new());
-            for slice in member.share(slices) {
-                let (lower, upper, injected) = &mut entries;
-                lower.clear();
-                upper.clear();
-                injected.clear();
+            let mut lower = shared_lower.far.filler();
+            let mut upper = shared_upper.far.filler();
+            let mut injected = shared_injected.filler();
+            let mut most = isize::MIN;
+            for slice in slices.steps(1).of(member) {
                 let mut needs_halo = false;
-                let at = slice * LANES;
+                let (rows, window) = (slices.rows_of(slice), slices.window(slice));
                 // SAFETY: each slice belongs to one member.
-                let diagonal = unsafe { shared_diagonal.slice_mut(at..at + LANES) };
+                let diagonal =
+                    unsafe { shared_diagonal.slice_mut(slice * LANES..(slice + 1) * LANES) };
                 diagonal.fill(T::ONE);
-                let start = rows.start + at;
-                for (l, i) in (start..(start + LANES).min(rows.end)).enumerate() {
+                // SAFETY: each slice belongs to one member.
+                unsafe {
+                    shared_lower.chain.clear(slice);
+                    shared_upper.chain.clear(slice);
+                }
+                for (l, i) in rows.clone().enumerate() {
                     diagonal[l] = T::from_f64(A.diagonal_value(level.old(i)));
-                    for_each_entry(level, i, |is_upper, col, value| {
-                        let value = T::from_f64(value);
-                        needs_halo |= col as usize >= A.nrow;
-                        if !is_upper {
-                            lower.push(l, col, value);
+                    for_each_entry(level, &window, i, |entry| {
+                        let (value, j) = (T::from_f64(entry.value), entry.col as usize);
+                        let (part, chain) = if entry.is_upper {
+                            (&mut upper, &shared_upper.chain)
                         } else {
-                            upper.push(l, col, value);
-                            if coarse[col as usize] != NOT_INJECTED {
-                                injected.push(l, coarse[col as usize], value);
-                            }
+                            (&mut lower, &shared_lower.chain)
+                        };
+                        if entry.is_chained {
+                            // SAFETY: each slice belongs to one member.
+                            unsafe { chain.push(slice, l, place(rows.start, j), value) };
+                        } else {
+                            part.rows.push(l, entry.col, value);
+                        }
+                        if entry.is_upper && coarse[j] != NOT_INJECTED {
+                            injected.rows.push(l, coarse[j], value);
+                        }
+                        needs_halo |= j >= A.nrow;
+                        if slices.ordered() && slices.rows.contains(&j) {
+                            most = most.max(lead(&slices, i, j));
                         }
                     });
                 }
                 // SAFETY: each slice belongs to one member.
                 unsafe {
-                    shared.0.place(slice, lower);
-                    shared.1.place(slice, upper);
-                    shared.2.place(slice, injected);
+                    lower.place(slice);
+                    upper.place(slice);
+                    injected.place(slice);
                     if needs_halo {
                         shared_boundary.slice_mut(slice..slice + 1)[0] = true;
                     }
                 }
             }
+            [lower, upper, injected].into_iter().for_each(Filler::end);
+            most_lead.fetch_max(most, Ordering::Relaxed);
         });
         Self {
-            rows,
-            block,
-            first_unit,
+            slices,
+            number: 0,
+            first_chunk: 0,
+            lead: most_lead.into_inner().unsigned_abs(),
             diagonal,
-            lower: lower.pack(pool),
-            upper: upper.pack(pool),
-            injected: injected.pack(pool),
+            lower: lower.filled(),
+            upper: upper.filled(),
+            injected: injected.filled(),
             boundary,
         }
-    }
-}
-
-/// A part whose columns are still whole.
-struct NewPart<T> {
-    width: usize,
-    values: Pages<T>,
-    cols: Pages<[u32; LANES]>,
-}
-
-/// The same while the members of a team fill it.
-struct SharedPart<T> {
-    width: usize,
-    values: SharedSlice<T>,
-    cols: SharedSlice<[u32; LANES]>,
-}
-
-impl<T: Real> NewPart<T> {
-    fn new(slices: usize, width: usize) -> Self {
-        Self {
-            width,
-            values: Pages::zeros(slices * width * LANES),
-            cols: Pages::zeros(slices * width),
-        }
-    }
-    fn shared(&mut self) -> SharedPart<T> {
-        SharedPart {
-            width: self.width,
-            values: SharedSlice::new(&mut self.values),
-            cols: SharedSlice::new(&mut self.cols),
-        }
-    }
-    fn pack(self, pool: &Pool) -> Part<T> {
-        Part {
-            width: self.width,
-            values: self.values,
-            cols: Columns::pack(pool, self.width, &self.cols),
-        }
-    }
-}
-
-impl<T: Real> SharedPart<T> {
-    /// # Safety
-    /// No other thread touches the slice.
-    unsafe fn place(&self, slice: usize, rows: &mut Rows<T>) {
-        let slots = slice * self.width..(slice + 1) * self.width;
-        // SAFETY: by the caller's promise.
-        let (values, cols) = unsafe {
-            (
-                self.values
-                    .slice_mut(slots.start * LANES..slots.end * LANES),
-                self.cols.slice_mut(slots),
-            )
-        };
-        cols.fill([NONE; LANES]);
-        rows.place(values.as_chunks_mut().0, cols);
     }
 }
 
 fn injected_slices<T: Real>(colors: &[Color<T>], coarse: &[u32]) -> Vec<Injected> {
     let mut injected = Vec::new();
     for (c, color) in colors.iter().enumerate() {
-        for slice in 0..color.slices() {
+        for slice in 0..color.slices.len() {
             let mut lanes = [NOT_INJECTED; LANES];
             let rows = &coarse[color.rows_of(slice)];
             lanes[..rows.len()].copy_from_slice(rows);
@@ -262,7 +266,7 @@ mod tests {
         let widths: Vec<_> = split
             .colors
             .iter()
-            .map(|c| (c.lower.width, c.upper.width, c.injected.width))
+            .map(|c| (c.lower.far.width, c.upper.far.width, c.injected.width))
             .collect();
         assert_eq!(
             widths.iter().map(|w| w.0 + w.1).collect::<Vec<_>>(),

@@ -6,8 +6,8 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::{NOT_INJECTED, Portion, Split, load};
-use crate::cpu::pool::{Pool, SharedSlice};
 use crate::cpu::simd::{LANES, dispatch, madd};
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 struct RestrictResidual<'a, T> {
@@ -55,7 +55,7 @@ impl<T: Real> WithSimd for RestrictResidual<'_, T> {
             let rows = color.rows_of(injected.slice);
             let x = load(&self.x[rows.clone()]);
             let diagonal = color.diagonal_of(injected.slice);
-            let mut sums = load(&self.r[rows]);
+            let mut sums = load(&self.r[rows.clone()]);
             for l in 0..LANES {
                 sums[l] = madd::<S, T>(-diagonal[l], x[l], sums[l]);
             }
@@ -63,10 +63,10 @@ impl<T: Real> WithSimd for RestrictResidual<'_, T> {
             let residual = unsafe {
                 let sums = color
                     .lower
-                    .subtract(simd, injected.slice, self.x.as_ptr(), sums);
+                    .subtract(simd, injected.slice, &rows, self.x.as_ptr(), sums);
                 color
                     .upper
-                    .subtract(simd, injected.slice, self.x.as_ptr(), sums)
+                    .subtract(simd, injected.slice, &rows, self.x.as_ptr(), sums)
             };
             for (&k, residual) in injected.coarse.iter().zip(residual) {
                 if k != NOT_INJECTED {

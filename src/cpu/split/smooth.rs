@@ -7,15 +7,16 @@
 
 use pulp::Simd;
 
-use super::{Color, Portion, Split, Sums, Visit, accumulate, load, store, sweep};
-use crate::cpu::pool::{Pool, SharedSlice};
+use super::sweep::{Visit, accumulate, progress, sweep};
+use super::{Color, Portion, Split, Sums, load, store};
 use crate::cpu::simd::LANES;
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 /// The colours of a backward sweep: without the last one if its rows are independent, since
 /// nothing has changed after the forward sweep computed them.
 pub(super) fn backward<T: Real>(A: &Split<T>) -> impl Iterator<Item = &Color<T>> {
-    let spare = A.colors.last().is_some_and(|last| last.block == 1);
+    let spare = A.colors.last().is_some_and(|last| !last.slices.ordered());
     A.colors[..A.colors.len() - usize::from(spare)].iter().rev()
 }
 
@@ -23,10 +24,12 @@ pub(super) fn backward<T: Real>(A: &Split<T>) -> impl Iterator<Item = &Color<T>>
 pub(in crate::cpu) fn symgs<T: Real>(pool: &Pool, A: &Split<T>, r: &[T], x: &mut [T]) {
     assert!(x.len() == A.ncol && r.len() >= A.nrow);
     let x = SharedSlice::new(x);
-    let visit = Relax { r, x };
+    let (forward, back) = (Relax::<_, false> { r, x }, Relax::<_, true> { r, x });
+    let (ahead, behind) = (progress(A), progress(A));
+    let all = Portion::All;
     pool.run(|member| {
-        sweep(member, A.colors.iter(), false, Portion::All, &visit, None);
-        sweep(member, backward(A), true, Portion::All, &visit, None);
+        sweep(member, A.colors.iter(), all, &forward, &ahead, None);
+        sweep(member, backward(A), all, &back, &behind, None);
     });
 }
 
@@ -43,9 +46,11 @@ pub(in crate::cpu) fn smooth_from_zero<T: Real>(
     let x = SharedSlice::new(x);
     let work = work.map(|work| SharedSlice::new(work));
     let (forward, back) = (ForwardFromZero { r, x }, BackwardFromZero { x, work });
+    let (ahead, behind) = (progress(A), progress(A));
+    let all = Portion::All;
     pool.run(|member| {
-        sweep(member, A.colors.iter(), false, Portion::All, &forward, None);
-        sweep(member, backward(A), true, Portion::All, &back, None);
+        sweep(member, A.colors.iter(), all, &forward, &ahead, None);
+        sweep(member, backward(A), all, &back, &behind, None);
     });
 }
 
@@ -80,16 +85,9 @@ pub(in crate::cpu) fn correct_first<T: Real>(
     mut vectors: Corrected<'_, T>,
     sums: Sums,
 ) {
-    let visit = vectors.forward(A);
+    let (visit, first) = (vectors.forward(A), &A.colors[..1]);
     pool.run(|member| {
-        sweep(
-            member,
-            A.colors[..1].iter(),
-            false,
-            Portion::Interior,
-            &visit,
-            sums,
-        );
+        sweep(member, first.iter(), Portion::Interior, &visit, &[], sums);
     });
 }
 
@@ -105,44 +103,38 @@ pub(in crate::cpu) fn correct_and_smooth<T: Real>(
     let ForwardCorrected { r, x, work, .. } = forward;
     let back = BackwardCorrected { r, x, work };
     let (first, others) = A.colors.split_at(1);
+    let (ahead, behind) = (progress(A), progress(A));
+    let all = Portion::All;
     pool.run(|member| {
-        sweep(member, first.iter(), false, portion, &forward, sums);
-        sweep(member, others.iter(), false, Portion::All, &forward, sums);
-        sweep(member, backward(A), true, Portion::All, &back, sums);
+        sweep(member, first.iter(), portion, &forward, &ahead, sums);
+        sweep(member, others.iter(), all, &forward, &ahead, sums);
+        sweep(member, backward(A), all, &back, &behind, sums);
     });
 }
 
 /// D x = r − L x − U x
-struct Relax<'a, T> {
+struct Relax<'a, T, const BACKWARD: bool> {
     r: &'a [T],
     x: SharedSlice<T>,
 }
 
-impl<T: Real> Visit<T> for Relax<'_, T> {
+impl<T: Real, const BACKWARD: bool> Visit<T> for Relax<'_, T, BACKWARD> {
+    const BACKWARD: bool = BACKWARD;
+
     #[inline(always)]
     unsafe fn slice<S: Simd>(&self, simd: S, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
         let rows = color.rows_of(slice);
-        // SAFETY: rows of a colour do not refer to each other.
-        unsafe {
-            let sums =
-                color
-                    .lower
-                    .subtract(simd, slice, self.x.as_ptr(), load(&self.r[rows.clone()]));
-            let sums = color.upper.subtract(simd, slice, self.x.as_ptr(), sums);
-            store(
-                &quotient(sums, color.diagonal_of(slice)),
-                self.x.slice_mut(rows),
-            );
+        let (mut known, mut new) = (&color.upper, &color.lower);
+        if BACKWARD {
+            (known, new) = (new, known);
         }
-    }
-    #[inline(always)]
-    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, _: &mut f64) {
-        let i = color.rows.start + k;
-        // SAFETY: no other thread writes rows that this one refers to.
+        let (r, diagonal) = (load(&self.r[rows.clone()]), color.diagonal_of(slice));
+        // SAFETY: by the promise of `Visit::slice`.
         unsafe {
-            let sum = color.lower.subtract_row::<S>(k, self.x.as_ptr(), self.r[i]);
-            let sum = color.upper.subtract_row::<S>(k, self.x.as_ptr(), sum);
-            *self.x.as_ptr().add(i) = sum / color.diagonal[k];
+            let sums = known.subtract(simd, slice, &rows, self.x.as_ptr(), r);
+            new.solve(simd, &color.slices, slice, self.x, sums, |l, sum| {
+                sum / diagonal[l]
+            });
         }
     }
 }
@@ -157,25 +149,14 @@ impl<T: Real> Visit<T> for ForwardFromZero<'_, T> {
     #[inline(always)]
     unsafe fn slice<S: Simd>(&self, simd: S, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
         let rows = color.rows_of(slice);
-        // SAFETY: rows of a colour do not refer to each other.
+        let (r, diagonal) = (load(&self.r[rows.clone()]), color.diagonal_of(slice));
+        // SAFETY: by the promise of `Visit::slice`.
         unsafe {
-            let sums =
-                color
-                    .lower
-                    .subtract(simd, slice, self.x.as_ptr(), load(&self.r[rows.clone()]));
-            store(
-                &quotient(sums, color.diagonal_of(slice)),
-                self.x.slice_mut(rows),
-            );
-        }
-    }
-    #[inline(always)]
-    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, _: &mut f64) {
-        let i = color.rows.start + k;
-        // SAFETY: no other thread writes rows that this one refers to.
-        unsafe {
-            let sum = color.lower.subtract_row::<S>(k, self.x.as_ptr(), self.r[i]);
-            *self.x.as_ptr().add(i) = sum / color.diagonal[k];
+            color
+                .lower
+                .solve(simd, &color.slices, slice, self.x, r, |l, sum| {
+                    sum / diagonal[l]
+                });
         }
     }
 }
@@ -187,33 +168,25 @@ struct BackwardFromZero<T> {
 }
 
 impl<T: Real> Visit<T> for BackwardFromZero<T> {
+    const BACKWARD: bool = true;
+
     #[inline(always)]
     unsafe fn slice<S: Simd>(&self, simd: S, color: &Color<T>, slice: usize, _: &mut [f64; LANES]) {
         let rows = color.rows_of(slice);
-        // SAFETY: rows of a colour do not refer to each other.
+        let diagonal = color.diagonal_of(slice);
+        let zero = [T::ZERO; LANES];
+        let mut rest = zero;
+        // SAFETY: by the promise of `Visit::slice`.
         unsafe {
-            let rest = color
-                .upper
-                .subtract(simd, slice, self.x.as_ptr(), [T::ZERO; LANES]);
-            let change = quotient(rest, color.diagonal_of(slice));
-            for (x, change) in self.x.slice_mut(rows.clone()).iter_mut().zip(change) {
-                *x = *x + change;
-            }
+            let x = load(self.x.slice_mut(rows.clone()));
+            let value = |l, sum| {
+                rest[l] = sum;
+                x[l] + sum / diagonal[l]
+            };
+            let upper = &color.upper;
+            upper.solve(simd, &color.slices, slice, self.x, zero, value);
             if let Some(work) = self.work {
                 store(&rest, work.slice_mut(rows));
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, _: &mut f64) {
-        let i = color.rows.start + k;
-        // SAFETY: no other thread writes rows that this one refers to.
-        unsafe {
-            let rest = color.upper.subtract_row::<S>(k, self.x.as_ptr(), T::ZERO);
-            let x = self.x.as_ptr().add(i);
-            *x = *x + rest / color.diagonal[k];
-            if let Some(work) = self.work {
-                *work.as_ptr().add(i) = rest;
             }
         }
     }
@@ -238,42 +211,30 @@ impl<T: Real> Visit<T> for ForwardCorrected<'_, T> {
         sums: &mut [f64; LANES],
     ) {
         let rows = color.rows_of(slice);
-        let r = load(&self.r[rows.clone()]);
-        // SAFETY: rows of a colour do not refer to each other.
+        let (r, diagonal) = (load(&self.r[rows.clone()]), color.diagonal_of(slice));
+        let lower = &color.lower;
+        // SAFETY: by the promise of `Visit::slice`.
         unsafe {
-            let t = color.lower.subtract(simd, slice, self.x.as_ptr(), r);
-            if color.rows.end == self.nrow {
+            if color.slices.rows.end == self.nrow && !color.slices.ordered() {
                 // Nothing comes later, and the backward sweep leaves this colour out.
-                let x = quotient(t, color.diagonal_of(slice));
-                store(&x, self.x.slice_mut(rows));
+                let x = lower.solve(simd, &color.slices, slice, self.x, r, |l, t| {
+                    t / diagonal[l]
+                });
                 accumulate::<S, T>(&r, &x, sums);
                 return;
             }
             let work = self.work.slice_mut(rows.clone());
-            let mut d_x = load(work);
+            let minus_U_c =
+                color
+                    .injected
+                    .subtract(simd, slice, self.xc.as_ptr(), load(work), false);
+            let mut t = [T::ZERO; LANES];
+            let value = |l, sum| {
+                t[l] = sum;
+                (sum + minus_U_c[l]) / diagonal[l]
+            };
+            lower.solve(simd, &color.slices, slice, self.x, r, value);
             store(&t, work);
-            for l in 0..LANES {
-                d_x[l] = d_x[l] + t[l];
-            }
-            let d_x = color.injected.subtract(simd, slice, self.xc.as_ptr(), d_x);
-            store(
-                &quotient(d_x, color.diagonal_of(slice)),
-                self.x.slice_mut(rows),
-            );
-        }
-    }
-    #[inline(always)]
-    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, _: &mut f64) {
-        let i = color.rows.start + k;
-        // SAFETY: no other thread writes rows that this one refers to.
-        unsafe {
-            let t = color.lower.subtract_row::<S>(k, self.x.as_ptr(), self.r[i]);
-            let work = self.work.as_ptr().add(i);
-            let d_x = color
-                .injected
-                .subtract_row::<S>(k, self.xc.as_ptr(), t + *work);
-            *work = t;
-            *self.x.as_ptr().add(i) = d_x / color.diagonal[k];
         }
     }
 }
@@ -286,6 +247,8 @@ struct BackwardCorrected<'a, T> {
 }
 
 impl<T: Real> Visit<T> for BackwardCorrected<'_, T> {
+    const BACKWARD: bool = true;
+
     #[inline(always)]
     unsafe fn slice<S: Simd>(
         &self,
@@ -295,33 +258,16 @@ impl<T: Real> Visit<T> for BackwardCorrected<'_, T> {
         sums: &mut [f64; LANES],
     ) {
         let rows = color.rows_of(slice);
-        let r = load(&self.r[rows.clone()]);
-        // SAFETY: rows of a colour do not refer to each other.
+        let (r, diagonal) = (load(&self.r[rows.clone()]), color.diagonal_of(slice));
+        // SAFETY: by the promise of `Visit::slice`.
         unsafe {
             let t = load(self.work.slice_mut(rows.clone()));
-            let d_x = color.upper.subtract(simd, slice, self.x.as_ptr(), t);
-            let x = quotient(d_x, color.diagonal_of(slice));
-            store(&x, self.x.slice_mut(rows));
+            let x = color
+                .upper
+                .solve(simd, &color.slices, slice, self.x, t, |l, sum| {
+                    sum / diagonal[l]
+                });
             accumulate::<S, T>(&r, &x, sums);
         }
     }
-    #[inline(always)]
-    unsafe fn row<S: Simd>(&self, color: &Color<T>, k: usize, sum: &mut f64) {
-        let i = color.rows.start + k;
-        // SAFETY: no other thread writes rows that this one refers to.
-        unsafe {
-            let t = *self.work.as_ptr().add(i);
-            let x = color.upper.subtract_row::<S>(k, self.x.as_ptr(), t) / color.diagonal[k];
-            *self.x.as_ptr().add(i) = x;
-            *sum += self.r[i].to_f64() * x.to_f64();
-        }
-    }
-}
-
-#[inline(always)]
-fn quotient<T: Real>(mut numerator: [T; LANES], denominator: &[T; LANES]) -> [T; LANES] {
-    for l in 0..LANES {
-        numerator[l] = numerator[l] / denominator[l];
-    }
-    numerator
 }

@@ -2,9 +2,10 @@
 
 use pulp::Simd;
 
-use super::{Color, Portion, Split, Sums, Visit, accumulate, load, store, visit_slabs};
-use crate::cpu::pool::{Pool, SharedSlice};
+use super::sweep::{Visit, accumulate, visit_slabs};
+use super::{Color, Portion, Split, Sums, load, store};
 use crate::cpu::simd::{LANES, madd};
+use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
 
 struct Spmv<'a, T> {
@@ -30,8 +31,6 @@ pub(in crate::cpu) fn spmv<T: Real>(
 }
 
 impl<T: Real> Visit<T> for Spmv<'_, T> {
-    const ORDERED: bool = false;
-
     #[inline(always)]
     unsafe fn slice<S: Simd>(
         &self,
@@ -46,8 +45,10 @@ impl<T: Real> Visit<T> for Spmv<'_, T> {
         let y = unsafe {
             let rest = color
                 .lower
-                .subtract(simd, slice, self.x.as_ptr(), [T::ZERO; LANES]);
-            let rest = color.upper.subtract(simd, slice, self.x.as_ptr(), rest);
+                .subtract(simd, slice, &rows, self.x.as_ptr(), [T::ZERO; LANES]);
+            let rest = color
+                .upper
+                .subtract(simd, slice, &rows, self.x.as_ptr(), rest);
             let diagonal = color.diagonal_of(slice);
             let mut y = [T::ZERO; LANES];
             for l in 0..LANES {

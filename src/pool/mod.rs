@@ -3,10 +3,14 @@
 //! Kernels of the coarse levels take microseconds, so waiting spins for a while before it gives
 //! the core away, and a team is not asleep between the kernels of an iteration.
 
+mod wave;
+
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
+
+pub use wave::{Done, Steps, Wave};
 
 /// Turns of a waiting loop before a thread yields its core.
 const SPINS: u32 = 2_000;
@@ -227,6 +231,17 @@ impl Member<'_> {
                     || shared.panicked.load(Ordering::Relaxed)
             });
         }
+    }
+
+    /// Waits until `counter` has come to `least`, and returns it. What was written before it was
+    /// raised can be read afterwards.
+    pub fn wait_until(&self, counter: &AtomicUsize, least: usize) -> usize {
+        let mut seen = 0;
+        wait_until(|| {
+            seen = counter.load(Ordering::Acquire);
+            seen >= least || self.shared.panicked.load(Ordering::Relaxed)
+        });
+        seen.max(least)
     }
 
     /// This member's share of `len` things: contiguous, the same every time.
