@@ -33,7 +33,7 @@ use pool::Pool;
 use split::{Corrected, Portion, Split, Sums};
 
 pub use bandwidth::read_bandwidth;
-pub use pages::Pages;
+pub use pages::{PageSize, Pages};
 pub use simd::name as simd_name;
 
 /// The cores of this process, computing in `T`.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use bytemuck::Pod;
 use core_affinity::CoreId;
 use pulp::{Arch, NullaryFnOnce};
 
@@ -13,6 +14,7 @@ use super::kernels::nontemporal;
 use super::kernels::{self, BLOCK, Line};
 use super::{Kernel, Measured, SCALAR, StreamError};
 use crate::cpu::pool::Pool;
+use crate::cpu::{PageSize, Pages};
 use crate::real::Real;
 
 /// Numbers in a cache line.
@@ -27,9 +29,13 @@ pub(super) fn measure<T: Real, const N: usize>(
     cpus: &[usize],
     lines: usize,
     times: usize,
-) -> Result<Measured, StreamError> {
+    pages: PageSize,
+) -> Result<Measured, StreamError>
+where
+    Line<T, N>: Pod,
+{
     // A thread of its own, so that the caller stays where it may run.
-    let team = || Team::<T, N>::new(cpus, lines)?.measure(times);
+    let team = || Team::<T, N>::new(cpus, lines, pages)?.measure(times);
     thread::scope(|scope| scope.spawn(team).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -37,18 +43,21 @@ pub(super) fn measure<T: Real, const N: usize>(
 struct Team<T, const N: usize> {
     pool: Pool,
     threads: usize,
-    a: Vec<Line<T, N>>,
-    b: Vec<Line<T, N>>,
-    c: Vec<Line<T, N>>,
+    a: Pages<Line<T, N>>,
+    b: Pages<Line<T, N>>,
+    c: Pages<Line<T, N>>,
     /// Each thread's part of a sum.
     parts: Vec<f64>,
 }
 
-impl<T: Real, const N: usize> Team<T, N> {
-    fn new(cpus: &[usize], lines: usize) -> Result<Self, StreamError> {
+impl<T: Real, const N: usize> Team<T, N>
+where
+    Line<T, N>: Pod,
+{
+    fn new(cpus: &[usize], lines: usize, pages: PageSize) -> Result<Self, StreamError> {
         let pool = Pool::new(cpus.len());
         pin(&pool, cpus)?;
-        let [a, b, c] = INITIAL.map(|value| array(&pool, lines, T::from_f64(value)));
+        let [a, b, c] = INITIAL.map(|value| array(&pool, lines, pages, T::from_f64(value)));
         Ok(Self {
             a: a?,
             b: b?,
@@ -77,7 +86,7 @@ impl<T: Real, const N: usize> Team<T, N> {
             }
         }
         let n = self.a.len() * N;
-        let arrays = [&self.a, &self.b, &self.c];
+        let arrays = [&self.a[..], &self.b, &self.c];
         let errors = [0, 1, 2].map(|k| average_error(arrays[k], expected.values[k]));
         let rows = Kernel::ALL.iter().zip(&seconds);
         Ok(Measured {
@@ -196,20 +205,15 @@ fn pin(pool: &Pool, cpus: &[usize]) -> Result<(), StreamError> {
 fn array<T: Real, const N: usize>(
     pool: &Pool,
     lines: usize,
+    pages: PageSize,
     value: T,
-) -> Result<Vec<Line<T, N>>, StreamError> {
-    let mut array: Vec<Line<T, N>> = Vec::new();
+) -> Result<Pages<Line<T, N>>, StreamError>
+where
+    Line<T, N>: Pod,
+{
     let needed = (lines * size_of::<Line<T, N>>()) as u64;
-    array
-        .try_reserve_exact(lines)
-        .map_err(|_| StreamError::Refused { needed })?;
-    pool.split(&mut array.spare_capacity_mut()[..lines], |_, share| {
-        for line in share {
-            line.write(Line([value; N]));
-        }
-    });
-    // SAFETY: there is room for so many, and all were written just now.
-    unsafe { array.set_len(lines) };
+    let mut array = Pages::new(lines, pages).map_err(|_| StreamError::Refused { needed })?;
+    pool.split(&mut array, |_, share| share.fill(Line([value; N])));
     Ok(array)
 }
 

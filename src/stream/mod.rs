@@ -12,6 +12,7 @@ mod kernels;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpu::PageSize;
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
 use crate::params::DeviceChoice;
@@ -42,6 +43,8 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Where they are pinned, if the user said it; else compactly.
     pub bind: Option<Bind>,
+    /// The pages of a CPU's arrays, if the user said which; else large, as those of HPCG's runs.
+    pub pages: Option<PageSize>,
 }
 
 impl Request {
@@ -58,6 +61,7 @@ impl Request {
             single: on_gpu && run.precision != Precision::F64,
             threads: (!on_gpu).then(|| threads.min(machine.threads)),
             bind: None,
+            pages: None,
         }
     }
 }
@@ -80,6 +84,9 @@ pub struct Run {
     pub bind: String,
     /// The CPU of each thread; empty on a GPU.
     pub cpus: Vec<usize>,
+    /// `large` or `small`, as was asked of the system; empty on a GPU.
+    #[serde(default)]
+    pub pages: String,
     /// `f64` or `f32`.
     pub precision: String,
     /// Elements of each array.
@@ -260,7 +267,7 @@ pub fn run(device: &DeviceChoice, request: &Request) -> Result<Streams, Error> {
 
 fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
     let adapter = device.adapter();
-    if request.bind.is_some() || request.threads.is_some() {
+    if request.bind.is_some() || request.threads.is_some() || request.pages.is_some() {
         let device = adapter.name.clone();
         return Err(StreamError::ThreadsOfGpu { device }.into());
     }
@@ -286,6 +293,7 @@ fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
         device: adapter.name.clone(),
         bind: String::new(),
         cpus: Vec::new(),
+        pages: String::new(),
         precision: precision.into(),
         elements,
         element_bytes,
@@ -324,16 +332,18 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
         let free = memory.free;
         return Err(StreamError::Memory { needed, free }.into());
     }
+    let pages = request.pages.unwrap_or_default();
     let measure = |(bind, cpus): (String, Vec<usize>)| {
         let measured = if request.single {
-            cpu::measure::<f32, { cpu::F32_LINE }>(&cpus, lines, request.times)?
+            cpu::measure::<f32, { cpu::F32_LINE }>(&cpus, lines, request.times, pages)?
         } else {
-            cpu::measure::<f64, { cpu::F64_LINE }>(&cpus, lines, request.times)?
+            cpu::measure::<f64, { cpu::F64_LINE }>(&cpus, lines, request.times, pages)?
         };
         Ok(Run {
             device: cpu_name(),
             bind,
             cpus,
+            pages: pages.to_string(),
             precision: precision.into(),
             elements: lines * line,
             element_bytes,
