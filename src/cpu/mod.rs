@@ -35,6 +35,7 @@ use split::{Corrected, Portion, Split, Sums};
 pub use bandwidth::read_bandwidth;
 pub use pages::{PageSize, Pages};
 pub use simd::name as simd_name;
+pub(crate) use simd::prefetch;
 
 /// The cores of this process, computing in `T`.
 pub struct Cpu<T> {

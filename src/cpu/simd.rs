@@ -37,7 +37,7 @@ const AHEAD: usize = 1024;
 
 /// Fetches what a stream needs soon past the caches that x lives in.
 #[inline(always)]
-pub(super) fn prefetch<T>(stream: &T) {
+pub(crate) fn prefetch<T>(stream: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_NTA, _mm_prefetch};

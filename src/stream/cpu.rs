@@ -9,6 +9,7 @@ use core_affinity::CoreId;
 use pulp::{Arch, NullaryFnOnce};
 
 use super::check::{Expected, INITIAL};
+use super::gather::{Columns, Gather, gather};
 #[cfg(target_arch = "x86_64")]
 use super::kernels::nontemporal;
 use super::kernels::{self, BLOCK, Line};
@@ -33,6 +34,7 @@ pub(super) fn measure<T: Real, const N: usize>(
 ) -> Result<Measured, StreamError>
 where
     Line<T, N>: Pod,
+    Columns<N>: Pod,
 {
     // A thread of its own, so that the caller stays where it may run.
     let team = || Team::<T, N>::new(cpus, lines, pages)?.measure(times);
@@ -46,6 +48,7 @@ struct Team<T, const N: usize> {
     a: Pages<Line<T, N>>,
     b: Pages<Line<T, N>>,
     c: Pages<Line<T, N>>,
+    gather: Gather<T, N>,
     /// Each thread's part of a sum.
     parts: Vec<f64>,
 }
@@ -53,12 +56,16 @@ struct Team<T, const N: usize> {
 impl<T: Real, const N: usize> Team<T, N>
 where
     Line<T, N>: Pod,
+    Columns<N>: Pod,
 {
     fn new(cpus: &[usize], lines: usize, pages: PageSize) -> Result<Self, StreamError> {
         let pool = Pool::new(cpus.len());
         pin(&pool, cpus)?;
         let [a, b, c] = INITIAL.map(|value| array(&pool, lines, pages, T::from_f64(value)));
+        let needed = (lines * size_of::<Columns<N>>()) as u64;
+        let gather = Gather::new(&pool, lines, pages).ok_or(StreamError::Refused { needed })?;
         Ok(Self {
+            gather,
             a: a?,
             b: b?,
             c: c?,
@@ -72,6 +79,7 @@ where
         let mut expected = Expected::<T>::new();
         let mut seconds = vec![Vec::with_capacity(times); Kernel::ALL.len()];
         let mut sums = [0.0; 2];
+        let mut gathered = 0.0;
         for _ in 0..times {
             for (&kernel, seconds) in Kernel::ALL.iter().zip(&mut seconds) {
                 let start = Instant::now();
@@ -81,6 +89,7 @@ where
                     Kernel::Triad | Kernel::TriadNt => expected.pass(),
                     Kernel::Dot => sums[0] = sum,
                     Kernel::Read => sums[1] = sum,
+                    Kernel::Gather => gathered = sum,
                     _ => {}
                 }
             }
@@ -88,12 +97,23 @@ where
         let n = self.a.len() * N;
         let arrays = [&self.a[..], &self.b, &self.c];
         let errors = [0, 1, 2].map(|k| average_error(arrays[k], expected.values[k]));
-        let rows = Kernel::ALL.iter().zip(&seconds);
+        let terms = BLOCK * N;
+        let mut check = expected.check(errors, sums, n, terms);
+        let (a, bound) = (
+            expected.values[0].to_f64(),
+            expected.sums_bound(n as f64, terms),
+        );
+        self.gather.check(&mut check, gathered, a, bound);
+        let rows = Kernel::ALL.iter().zip(&seconds).map(|(&kernel, seconds)| {
+            let columns = match kernel {
+                Kernel::Gather => self.gather.bytes(),
+                _ => 0,
+            };
+            kernel.row(n * size_of::<T>() + columns, seconds)
+        });
         Ok(Measured {
-            rows: rows
-                .map(|(kernel, seconds)| kernel.row(n * size_of::<T>(), seconds))
-                .collect(),
-            check: expected.check(errors, sums, n, BLOCK * N),
+            rows: rows.collect(),
+            check,
         })
     }
 
@@ -105,7 +125,7 @@ where
             Kernel::Scale | Kernel::ScaleNt => each(pool, kernel, b, [c, c]),
             Kernel::Add | Kernel::AddNt => each(pool, kernel, c, [a, b]),
             Kernel::Triad | Kernel::TriadNt => each(pool, kernel, a, [b, c]),
-            Kernel::Dot | Kernel::Read => return self.sum(kernel),
+            Kernel::Dot | Kernel::Read | Kernel::Gather => return self.sum(kernel),
         }
         0.0
     }
@@ -113,10 +133,16 @@ where
     /// The sum over the threads, in their order.
     fn sum(&mut self, kernel: Kernel) -> f64 {
         let (a, b, threads) = (&self.a, &self.b, self.threads);
+        let Gather { columns, x } = &self.gather;
         self.pool.split(&mut self.parts, |thread, part| {
             let at = a.len() * thread / threads..a.len() * (thread + 1) / threads;
-            let (a, b) = (&a[at.clone()], &b[at]);
-            part[0] = Arch::new().dispatch(Sum { kernel, a, b });
+            part[0] = Arch::new().dispatch(Sum {
+                kernel,
+                a: &a[at.clone()],
+                b: &b[at.clone()],
+                columns: &columns[at],
+                x,
+            });
         });
         self.parts.iter().sum()
     }
@@ -173,6 +199,8 @@ struct Sum<'a, T, const N: usize> {
     kernel: Kernel,
     a: &'a [Line<T, N>],
     b: &'a [Line<T, N>],
+    columns: &'a [Columns<N>],
+    x: &'a [T],
 }
 
 impl<T: Real, const N: usize> NullaryFnOnce for Sum<'_, T, N> {
@@ -181,6 +209,7 @@ impl<T: Real, const N: usize> NullaryFnOnce for Sum<'_, T, N> {
     fn call(self) -> f64 {
         match self.kernel {
             Kernel::Dot => kernels::dot(self.a, self.b),
+            Kernel::Gather => gather(self.a, self.columns, self.x),
             _ => kernels::read(self.a),
         }
     }

@@ -1,13 +1,14 @@
 //! `cubie stream`: what the memory of a device gives, by McCalpin's STREAM.
 //!
 //! Copy `c = a`, Scale `b = q c`, Add `c = a + b`, Triad `a = b + q c`, and Dot `Σ a b` and Read `Σ a`,
-//! on arrays that no cache holds. A rate is the bytes of the arrays over the least time; the reads
+//! on arrays that no cache holds; on a CPU also Gather `Σ a_i x_(j_i)` with x in cache. A rate is the bytes of the arrays over the least time; the reads
 //! that a cache makes of lines to be written do not count. `-nt` are stores past the caches.
 
 mod bind;
 pub(crate) mod check;
 mod cpu;
 mod error;
+mod gather;
 mod kernels;
 
 use serde::{Deserialize, Serialize};
@@ -49,16 +50,16 @@ pub struct Request {
 
 impl Request {
     /// A short measurement of the device and with the threads of a run that has just ended. On a
-    /// CPU it covers as many bytes as the run works on, if caches could hold them.
+    /// CPU an array has as many bytes as the run works on, if caches could hold them.
     pub fn beside(run: &Results, machine: &Machine) -> Self {
         let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
-        let arrays = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX) / 3;
+        let bytes = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX);
         let on_gpu = run.device.kind == DeviceKind::Gpu;
         Self {
-            elements: (!on_gpu).then(|| (arrays / 8).min(beyond_caches(&Topology::here(), 8))),
+            elements: (!on_gpu).then(|| (bytes / 8).min(beyond_caches(&Topology::here(), 8))),
             times: 10,
-            // Not every GPU computes in double precision.
-            single: on_gpu && run.precision != Precision::F64,
+            // The precision of MG. Not every GPU has the other.
+            single: run.precision != Precision::F64,
             threads: (!on_gpu).then(|| threads.min(machine.threads)),
             bind: None,
             pages: None,
@@ -139,10 +140,11 @@ pub(crate) enum Kernel {
     TriadNt,
     Dot,
     Read,
+    Gather,
 }
 
 impl Kernel {
-    /// Those of this architecture, in the order in which they run and are shown. The sums come
+    /// Those of a CPU of this architecture, in the order in which they run and are shown. The sums come
     /// last, so that they are those of the final arrays.
     pub(crate) const ALL: &[Self] = if cfg!(target_arch = "x86_64") {
         &[
@@ -156,12 +158,21 @@ impl Kernel {
             Self::TriadNt,
             Self::Dot,
             Self::Read,
+            Self::Gather,
         ]
     } else {
-        Self::PLAIN
+        &[
+            Self::Copy,
+            Self::Scale,
+            Self::Add,
+            Self::Triad,
+            Self::Dot,
+            Self::Read,
+            Self::Gather,
+        ]
     };
 
-    /// Those without non-temporal stores.
+    /// Those of a GPU.
     pub(crate) const PLAIN: &[Self] = &[
         Self::Copy,
         Self::Scale,
@@ -184,10 +195,12 @@ impl Kernel {
             Self::TriadNt => ("Triad-nt", 3),
             Self::Dot => ("Dot", 2),
             Self::Read => ("Read", 1),
+            Self::Gather => ("Gather", 1),
         }
     }
 
-    /// Its row, with the seconds of each run on arrays of `bytes` bytes.
+    /// Its row, with the seconds of each run on arrays of `bytes` bytes; for Gather that is an array
+    /// with its columns.
     ///
     /// # Panics
     /// If it ran less than twice.
@@ -325,7 +338,8 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
         .unwrap_or(default)
         .div_ceil(line)
         .max(threads.unwrap_or(1));
-    let needed = 3 * 64 * lines as u64;
+    // Three arrays and columns.
+    let needed = (3 * 64 + 4 + line) as u64 * lines as u64;
     if let Some(memory) = Machine::here().memory
         && needed > memory.free
     {
