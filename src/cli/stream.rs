@@ -58,6 +58,7 @@ impl StreamFlags {
             single: self.single,
             threads: self.threads,
             bind: self.bind.clone(),
+            local: None,
             pages: self.pages,
         }
     }

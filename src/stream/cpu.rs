@@ -22,13 +22,15 @@ use crate::real::Real;
 pub(super) const F64_LINE: usize = 8;
 pub(super) const F32_LINE: usize = 16;
 
-/// Measures on arrays of `lines` lines with one thread pinned to each of `cpus`.
+/// Measures on arrays of `lines` lines with one thread pinned to each of `cpus`; Gather in a box with
+/// `sides` points of a colour.
 ///
 /// # Errors
 /// If the system refuses memory or pinning.
 pub(super) fn measure<T: Real, const N: usize>(
     cpus: &[usize],
     lines: usize,
+    sides: [usize; 3],
     times: usize,
     pages: PageSize,
 ) -> Result<Measured, StreamError>
@@ -37,7 +39,7 @@ where
     Columns<N>: Pod,
 {
     // A thread of its own, so that the caller stays where it may run.
-    let team = || Team::<T, N>::new(cpus, lines, pages)?.measure(times);
+    let team = || Team::<T, N>::new(cpus, lines, sides, pages)?.measure(times);
     thread::scope(|scope| scope.spawn(team).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -58,12 +60,18 @@ where
     Line<T, N>: Pod,
     Columns<N>: Pod,
 {
-    fn new(cpus: &[usize], lines: usize, pages: PageSize) -> Result<Self, StreamError> {
+    fn new(
+        cpus: &[usize],
+        lines: usize,
+        sides: [usize; 3],
+        pages: PageSize,
+    ) -> Result<Self, StreamError> {
         let pool = Pool::new(cpus.len());
         pin(&pool, cpus)?;
         let [a, b, c] = INITIAL.map(|value| array(&pool, lines, pages, T::from_f64(value)));
         let needed = (lines * size_of::<Columns<N>>()) as u64;
-        let gather = Gather::new(&pool, lines, pages).ok_or(StreamError::Refused { needed })?;
+        let gather =
+            Gather::new(&pool, lines, sides, pages).ok_or(StreamError::Refused { needed })?;
         Ok(Self {
             gather,
             a: a?,

@@ -1,5 +1,4 @@
-//! Σ a_i x_(j_i): what memory and cores give to a product with a sparse matrix whose x a core has in
-//! its second-level cache.
+//! Σ a_i x_(j_i): what memory and cores give to a product with a sparse matrix whose x is in a cache.
 //!
 //! Values and columns stream in as those of HPCG's rows do: a first column for a line of values and
 //! an offset of one byte for each. Lines take the columns of a 27-point stencil in eight colours in
@@ -14,11 +13,9 @@ use crate::cpu::pool::Pool;
 use crate::cpu::{PageSize, Pages, prefetch};
 use crate::real::Real;
 
-/// Points of a colour along a side of the box. Its x, 512 KiB in double precision, is too large for
-/// a first-level cache and not for a second-level one.
-const SIDE: usize = 20;
-/// Points of a colour.
-const COLOUR: usize = SIDE * SIDE * SIDE;
+/// Points of a colour along each side of the box where no run says it: its x, 512 KiB in double
+/// precision, is too large for a first-level cache and not for a second-level one.
+pub(super) const SIDES: [usize; 3] = [20; 3];
 /// Columns that an offset of one byte reaches.
 const REACH: usize = 256;
 
@@ -45,33 +42,41 @@ unsafe impl Pod for OfF32 {}
 /// Columns in memory, and x.
 pub(super) struct Gather<T, const N: usize> {
     pub(super) columns: Pages<Columns<N>>,
-    pub(super) x: Vec<T>,
+    pub(super) x: Pages<T>,
 }
 
 impl<T: Real, const N: usize> Gather<T, N>
 where
     Columns<N>: Pod,
 {
-    /// Columns for so many lines, each thread the first to touch its share; `None` if the system
+    /// Columns for so many lines in a box with `sides` points of a colour, each thread the first to touch its share; `None` if the system
     /// refuses memory.
-    pub(super) fn new(pool: &Pool, lines: usize, pages: PageSize) -> Option<Self> {
+    pub(super) fn new(
+        pool: &Pool,
+        lines: usize,
+        sides: [usize; 3],
+        pages: PageSize,
+    ) -> Option<Self> {
         let mut columns = Pages::new(lines, pages).ok()?;
         let offsets = std::array::from_fn(|l| u8::try_from(l).expect("a line has few values"));
         pool.split(&mut columns, |start, share| {
             for (k, columns) in share.iter_mut().enumerate() {
                 *columns = Columns {
-                    first: first(start + k),
+                    first: first(sides, start + k),
                     offsets,
                 };
             }
         });
+        // The last line of the last colour, and what its offsets reach.
+        let last = first(sides, 26) as usize + 8 * sides.iter().product::<usize>();
+        let mut x = Pages::new(last + REACH, pages).ok()?;
         // Small whole numbers: their sums are exact.
-        let x = (0..8 * COLOUR + SIDE * (SIDE + 1) + 1 + REACH)
-            .map(|j| T::from_f64((1 + j % 7) as f64));
-        Some(Self {
-            columns,
-            x: x.collect(),
-        })
+        pool.split(&mut x, |start, share| {
+            for (k, x) in share.iter_mut().enumerate() {
+                *x = T::from_f64((1 + (start + k) % 7) as f64);
+            }
+        });
+        Some(Self { columns, x })
     }
 
     /// Bytes of the columns.
@@ -96,14 +101,15 @@ where
 
 /// The first column of a line: the rows of a colour in turn, each with its 27 neighbours. Of the three
 /// along a direction those at the ends have one colour and the middle one another.
-fn first(line: usize) -> u32 {
-    let (row, slot) = (line / 27 * 8 % COLOUR, line % 27);
+fn first(sides: [usize; 3], line: usize) -> u32 {
+    let all: usize = sides.iter().product();
+    let (row, slot) = (line / 27 * 8 % all, line % 27);
     let places = [slot % 3, slot / 3 % 3, slot / 9];
     let [x, y, z] = places.map(|place| place / 2);
     let [cx, cy, cz] = places.map(|place| place % 2);
     let colour = (cz * 2 + cy) * 2 + cx;
-    let column = colour * COLOUR + row + (z * SIDE + y) * SIDE + x;
-    u32::try_from(column).expect("a small box")
+    let column = colour * all + row + (z * sides[1] + y) * sides[0] + x;
+    u32::try_from(column).expect("HPCG's columns have 32 bits")
 }
 
 /// Σ a_i x_(j_i) over lines with their columns.
@@ -138,16 +144,14 @@ mod tests {
 
     #[test]
     fn a_row_has_27_columns_of_its_own() {
-        let columns = |row: usize| (27 * row..27 * (row + 1)).map(first);
-        for row in [0, 1, COLOUR / 8 - 1] {
+        let columns = |row: usize| (27 * row..27 * (row + 1)).map(|line| first(SIDES, line));
+        let rows = SIDES.iter().product::<usize>() / 8;
+        for row in [0, 1, rows - 1] {
             let mut all: Vec<u32> = columns(row).collect();
             all.sort_unstable();
             all.dedup();
             assert_eq!(all.len(), 27);
-            assert!(
-                columns(row).eq(columns(row + COLOUR / 8)),
-                "the box begins anew"
-            );
+            assert!(columns(row).eq(columns(row + rows)), "the box begins anew");
         }
     }
 
@@ -156,7 +160,7 @@ mod tests {
         let pool = Pool::new(2);
         let lines = 2 * BLOCK + 5;
         let a = vec![Line([3.0; 8]); lines];
-        let probe = Gather::<f64, 8>::new(&pool, lines, PageSize::Small).unwrap();
+        let probe = Gather::<f64, 8>::new(&pool, lines, [3, 1, 5], PageSize::Small).unwrap();
         let sum = gather(&a, &probe.columns, &probe.x);
         for (sum, failures) in [(sum, 0), (sum + 3.0, 1), (f64::NAN, 1)] {
             let mut check = Check {

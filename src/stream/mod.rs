@@ -44,13 +44,17 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Where they are pinned, if the user said it; else compactly.
     pub bind: Option<Bind>,
+    /// Points of the box, multiples of 2, as whose columns a CPU gathers; `None` takes a box whose x
+    /// the second-level cache holds.
+    pub local: Option<[usize; 3]>,
     /// The pages of a CPU's arrays, if the user said which; else large, as those of HPCG's runs.
     pub pages: Option<PageSize>,
 }
 
 impl Request {
     /// A short measurement of the device and with the threads of a run that has just ended. On a
-    /// CPU an array has as many bytes as the run works on, if caches could hold them.
+    /// CPU an array has as many bytes as the run works on, if caches could hold them, and x the size
+    /// of the run's.
     pub fn beside(run: &Results, machine: &Machine) -> Self {
         let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
         let bytes = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX);
@@ -62,6 +66,7 @@ impl Request {
             single: run.precision != Precision::F64,
             threads: (!on_gpu).then(|| threads.min(machine.threads)),
             bind: None,
+            local: Some(run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX))),
             pages: None,
         }
     }
@@ -347,11 +352,12 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
         return Err(StreamError::Memory { needed, free }.into());
     }
     let pages = request.pages.unwrap_or_default();
+    let sides = request.local.map_or(gather::SIDES, |n| n.map(|n| n / 2));
     let measure = |(bind, cpus): (String, Vec<usize>)| {
         let measured = if request.single {
-            cpu::measure::<f32, { cpu::F32_LINE }>(&cpus, lines, request.times, pages)?
+            cpu::measure::<f32, { cpu::F32_LINE }>(&cpus, lines, sides, request.times, pages)?
         } else {
-            cpu::measure::<f64, { cpu::F64_LINE }>(&cpus, lines, request.times, pages)?
+            cpu::measure::<f64, { cpu::F64_LINE }>(&cpus, lines, sides, request.times, pages)?
         };
         Ok(Run {
             device: cpu_name(),
