@@ -259,4 +259,8 @@ fn what_makes_no_sense_is_refused() {
     )
     .unwrap();
     refused("run.json --stream no-dot.json", "no kernel Dot");
+    let on_cpu = run.replace("\"kind\": \"gpu\"", "\"kind\": \"cpu\"");
+    assert_ne!(on_cpu, run);
+    fs::write(dir.path().join("cpu.json"), on_cpu).unwrap();
+    refused("cpu.json --stream stream.json", "no kernel Gather");
 }

@@ -35,7 +35,7 @@ fn rate(table: &str, function: &str) -> f64 {
 #[test]
 fn the_cpu_is_measured_and_its_figures_are_saved() {
     let dir = tempfile::tempdir().unwrap();
-    for single in [&[][..], &["--single"]] {
+    for single in [&[][..], &["--single"], &["--pages", "small"]] {
         let args = [
             "--device",
             "cpu",
@@ -49,7 +49,9 @@ fn the_cpu_is_measured_and_its_figures_are_saved() {
         let output = cubie(dir.path(), &[&args, single].concat());
         let table = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(0), "{table}");
-        for function in ["Copy:", "Scale:", "Add:", "Triad:", "Dot:", "Read:"] {
+        for function in [
+            "Copy:", "Scale:", "Add:", "Triad:", "Dot:", "Read:", "Gather:",
+        ] {
             assert!(rate(&table, function) > 0.0);
         }
         assert!(
@@ -62,8 +64,19 @@ fn the_cpu_is_measured_and_its_figures_are_saved() {
         // Whole cache lines.
         assert_eq!(
             json["runs"][0]["elements"],
-            if single.is_empty() { 100_008 } else { 100_016 }
+            if single == ["--single"] {
+                100_016
+            } else {
+                100_008
+            }
         );
+        let pages = if single == ["--pages", "small"] {
+            "small"
+        } else {
+            "large"
+        };
+        assert_eq!(json["runs"][0]["pages"], pages);
+        assert!(table.contains(&format!("Pages are {pages}")), "{table}");
     }
 }
 
@@ -109,7 +122,11 @@ fn gpus_are_measured() {
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.success(), adapter.f64, "{error}");
         assert!(adapter.f64 || error.contains("--single"), "{error}");
-        for flags in [["--bind", "compact"], ["--threads", "1"]] {
+        for flags in [
+            ["--bind", "compact"],
+            ["--threads", "1"],
+            ["--pages", "small"],
+        ] {
             let output = cubie(dir.path(), &[&args[..], &["--single"], &flags].concat());
             let error = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{error}");
@@ -157,6 +174,7 @@ fn what_cannot_be_measured_is_refused() {
     );
     refused(&["--threads", "100000"], "100000 threads");
     refused(&["--times", "1"], "from 2 on");
+    refused(&["--pages", "huge"], "large or small");
     refused(&["--elements", "4294967295000"], "whole number");
     refused(&["--elements", "4294967295"], "fewer --elements");
     refused(&["--json", "missing/s.json"], "another path");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::values::positive;
+use crate::cpu::PageSize;
 use crate::params::DeviceChoice;
 use crate::stream::{Bind, Request};
 
@@ -36,6 +37,10 @@ pub struct StreamFlags {
     /// Threads, each on a CPU of its own [default: all that the binding has]
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     threads: Option<usize>,
+    /// Pages of a CPU's arrays: large, as HPCG's runs have them where the system can, or small, as
+    /// of most other programs [default: large]
+    #[arg(long, value_name = "PAGES")]
+    pages: Option<PageSize>,
 }
 
 /// The first run does not count, so there must be another.
@@ -53,6 +58,8 @@ impl StreamFlags {
             single: self.single,
             threads: self.threads,
             bind: self.bind.clone(),
+            local: None,
+            pages: self.pages,
         }
     }
 }

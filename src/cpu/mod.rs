@@ -32,8 +32,9 @@ use ell::Ell;
 use split::{Corrected, Portion, Split, Sums};
 
 pub use bandwidth::read_bandwidth;
-pub use pages::Pages;
+pub use pages::{PageSize, Pages};
 pub use simd::name as simd_name;
+pub(crate) use simd::prefetch;
 
 /// The cores of this process, computing in `T`.
 pub struct Cpu<T> {

@@ -4,11 +4,44 @@
 //! addresses to be translated more than for memory. A page belongs to the socket of the thread that
 //! writes to it first; the system's allocator would hand out pages that others have used.
 
+use std::fmt;
+use std::io;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::str::FromStr;
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
+
+/// How large pages shall be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageSize {
+    /// Large where the system has them: on x86-64 2 MiB.
+    #[default]
+    Large,
+    /// The usual ones: on x86-64 4 KiB.
+    Small,
+}
+
+impl FromStr for PageSize {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "large" => Ok(Self::Large),
+            "small" => Ok(Self::Small),
+            _ => Err("use large or small".into()),
+        }
+    }
+}
+
+impl fmt::Display for PageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Large => "large",
+            Self::Small => "small",
+        })
+    }
+}
 
 /// A slice of its own pages.
 pub struct Pages<T> {
@@ -23,18 +56,31 @@ impl<T: Pod> Pages<T> {
     /// # Panics
     /// If the system has no more memory, as everywhere.
     pub fn zeros(len: usize) -> Self {
-        let bytes = (len * size_of::<T>()).max(1);
-        let map = MmapMut::map_anon(bytes).unwrap_or_else(|error| {
+        Self::new(len, PageSize::Large).unwrap_or_else(|error| {
+            let bytes = len * size_of::<T>();
             panic!("the system gives no {bytes} bytes of memory: {error}; use a smaller box")
-        });
-        // Where there are no large pages, small ones do the same more slowly.
+        })
+    }
+
+    /// `len` zeros, in pages of that size that nobody has touched.
+    ///
+    /// # Errors
+    /// If the system has no more memory.
+    pub fn new(len: usize, size: PageSize) -> io::Result<Self> {
+        let map = MmapMut::map_anon((len * size_of::<T>()).max(1))?;
+        // Where the system does not listen, pages of another size do the same at another speed.
         #[cfg(target_os = "linux")]
-        let _ = map.advise(memmap2::Advice::HugePage);
-        Self {
+        let _ = map.advise(match size {
+            PageSize::Large => memmap2::Advice::HugePage,
+            PageSize::Small => memmap2::Advice::NoHugePage,
+        });
+        #[cfg(not(target_os = "linux"))]
+        let _ = size;
+        Ok(Self {
             map,
             len,
             element: PhantomData,
-        }
+        })
     }
 }
 

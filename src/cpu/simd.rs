@@ -38,7 +38,7 @@ const AHEAD: usize = 1024;
 /// Fetches what a stream, which is read forward or `backward`, needs soon past the caches that x
 /// lives in.
 #[inline(always)]
-pub(super) fn prefetch<T>(stream: &T, backward: bool) {
+pub(crate) fn prefetch<T>(stream: &T, backward: bool) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_NTA, _mm_prefetch};

@@ -76,18 +76,21 @@ pub struct LevelTime {
 #[error("the stream figures have no kernel {0}; write them anew with `cubie stream --json`")]
 pub struct NoRate(&'static str);
 
-/// Bytes per second for kernels that stream two arrays in and for those that update vectors.
+/// Bytes per second for each kind of kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Of values with their columns, and of dot products.
+    /// Of values with their columns.
+    pub gathering: f64,
+    /// Of dot products.
     pub reading: f64,
     /// Of vectors that are read and written in place.
     pub updating: f64,
 }
 
 impl Rates {
-    /// Dot streams two arrays in, as SpMV and SYMGS do with values and columns; Triad writes one
-    /// of three. The caches of a CPU read a line before it is written, a GPU's do not.
+    /// SpMV and SYMGS stream values and columns in and find x in a cache, as Gather does; on a GPU,
+    /// which has threads enough to wait for both at once, as Dot. Triad writes one of three arrays.
+    /// The caches of a CPU read a line before it is written, a GPU's do not.
     ///
     /// # Errors
     /// If these kernels are missing.
@@ -95,6 +98,10 @@ impl Rates {
         let rate = |kernel| streams.rate(kernel).ok_or(NoRate(kernel));
         let triad = rate("Triad")?;
         Ok(Self {
+            gathering: match device {
+                DeviceKind::Cpu => rate("Gather")?,
+                DeviceKind::Gpu => rate("Dot")?,
+            },
             reading: rate("Dot")?,
             updating: match device {
                 DeviceKind::Cpu => triad * WRITE_ALLOCATE,
@@ -106,6 +113,7 @@ impl Rates {
     /// The same rate for everything.
     pub fn uniform(rate: f64) -> Self {
         Self {
+            gathering: rate,
             reading: rate,
             updating: rate,
         }
@@ -114,7 +122,8 @@ impl Rates {
     fn of(&self, op: Op) -> f64 {
         match op {
             Op::Waxpby => self.updating,
-            Op::Dot | Op::Spmv | Op::Mg => self.reading,
+            Op::Dot => self.reading,
+            Op::Spmv | Op::Mg => self.gathering,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::cpu::PageSize;
 use crate::number::{bytes, counted};
 use crate::saved::{self, Kind};
 use crate::stream::{PLANS, Run, Streams};
@@ -72,6 +73,11 @@ fn one(run: &Run) -> String {
             counted(run.cpus.len() as u64, "thread"),
             cpus.join(",")
         ));
+        if run.pages == PageSize::Large.to_string() {
+            line("Pages are large where the system has them.".into());
+        } else {
+            line("Pages are small.".into());
+        }
     }
     text += RULE;
     text += "Function    Best Rate MB/s  Avg time     Min time     Max time\n";
@@ -171,6 +177,7 @@ mod tests {
             device: "Some CPU".into(),
             bind: "cores:0,2".into(),
             cpus: vec![0, 2],
+            pages: "large".into(),
             precision: "f64".into(),
             elements: 1_000_000,
             element_bytes: 8,

@@ -55,20 +55,24 @@ impl<T: Real> Expected<T> {
         let [a, b, _] = self.values.map(Real::to_f64);
         let n = n as f64;
         let exact = [n * a * b, n * a];
-        let sums_bound = bound + terms as f64 * T::EPSILON + n / terms as f64 * f64::EPSILON;
+        let sums_bound = self.sums_bound(n, terms);
         let mut failures = Vec::new();
         for (name, error) in ["a", "b", "c"].into_iter().zip(errors) {
             if !is_below(error, bound) {
                 failures.push(format!("Failed Validation on array {name}[], AvgRelAbsErr > epsilon ({bound:e}): it is {error:e}"));
             }
         }
+        let mut check = Check { bound, failures };
         for (name, (sum, exact)) in ["Dot", "Read"].into_iter().zip(sums.into_iter().zip(exact)) {
-            let error = ((sum - exact) / exact).abs();
-            if !is_below(error, sums_bound) {
-                failures.push(format!("Failed Validation on the result of {name}, relative error > {sums_bound:e}: it is {error:e}"));
-            }
+            check.compare(name, sum, exact, sums_bound);
         }
-        Check { bound, failures }
+        check
+    }
+
+    /// The bound on the relative error of a sum over `n` elements whose partial sums in `T` have
+    /// `terms` terms each.
+    pub(crate) fn sums_bound(&self, n: f64, terms: usize) -> f64 {
+        self.bound() + terms as f64 * T::EPSILON + n / terms as f64 * f64::EPSILON
     }
 }
 
@@ -84,6 +88,16 @@ pub struct Check {
     pub bound: f64,
     /// What was over its bound, one sentence each.
     pub failures: Vec<String>,
+}
+
+impl Check {
+    /// Notes a failure if a sum's relative error is not below its bound.
+    pub(crate) fn compare(&mut self, name: &str, sum: f64, exact: f64, bound: f64) {
+        let error = ((sum - exact) / exact).abs();
+        if !is_below(error, bound) {
+            self.failures.push(format!("Failed Validation on the result of {name}, relative error > {bound:e}: it is {error:e}"));
+        }
+    }
 }
 
 #[cfg(test)]

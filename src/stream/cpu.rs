@@ -4,14 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use bytemuck::Pod;
 use core_affinity::CoreId;
 use pulp::{Arch, NullaryFnOnce};
 
 use super::check::{Expected, INITIAL};
+use super::gather::{Columns, Gather, gather};
 #[cfg(target_arch = "x86_64")]
 use super::kernels::nontemporal;
 use super::kernels::{self, BLOCK, Line};
 use super::{Kernel, Measured, SCALAR, StreamError};
+use crate::cpu::{PageSize, Pages};
 use crate::pool::Pool;
 use crate::real::Real;
 
@@ -19,17 +22,24 @@ use crate::real::Real;
 pub(super) const F64_LINE: usize = 8;
 pub(super) const F32_LINE: usize = 16;
 
-/// Measures on arrays of `lines` lines with one thread pinned to each of `cpus`.
+/// Measures on arrays of `lines` lines with one thread pinned to each of `cpus`; Gather in a box with
+/// `sides` points of a colour.
 ///
 /// # Errors
 /// If the system refuses memory or pinning.
 pub(super) fn measure<T: Real, const N: usize>(
     cpus: &[usize],
     lines: usize,
+    sides: [usize; 3],
     times: usize,
-) -> Result<Measured, StreamError> {
+    pages: PageSize,
+) -> Result<Measured, StreamError>
+where
+    Line<T, N>: Pod,
+    Columns<N>: Pod,
+{
     // A thread of its own, so that the caller stays where it may run.
-    let team = || Team::<T, N>::new(cpus, lines)?.measure(times);
+    let team = || Team::<T, N>::new(cpus, lines, sides, pages)?.measure(times);
     thread::scope(|scope| scope.spawn(team).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -37,19 +47,33 @@ pub(super) fn measure<T: Real, const N: usize>(
 struct Team<T, const N: usize> {
     pool: Pool,
     threads: usize,
-    a: Vec<Line<T, N>>,
-    b: Vec<Line<T, N>>,
-    c: Vec<Line<T, N>>,
+    a: Pages<Line<T, N>>,
+    b: Pages<Line<T, N>>,
+    c: Pages<Line<T, N>>,
+    gather: Gather<T, N>,
     /// Each thread's part of a sum.
     parts: Vec<f64>,
 }
 
-impl<T: Real, const N: usize> Team<T, N> {
-    fn new(cpus: &[usize], lines: usize) -> Result<Self, StreamError> {
+impl<T: Real, const N: usize> Team<T, N>
+where
+    Line<T, N>: Pod,
+    Columns<N>: Pod,
+{
+    fn new(
+        cpus: &[usize],
+        lines: usize,
+        sides: [usize; 3],
+        pages: PageSize,
+    ) -> Result<Self, StreamError> {
         let pool = Pool::new(cpus.len());
         pin(&pool, cpus)?;
-        let [a, b, c] = INITIAL.map(|value| array(&pool, lines, T::from_f64(value)));
+        let [a, b, c] = INITIAL.map(|value| array(&pool, lines, pages, T::from_f64(value)));
+        let needed = (lines * size_of::<Columns<N>>()) as u64;
+        let gather =
+            Gather::new(&pool, lines, sides, pages).ok_or(StreamError::Refused { needed })?;
         Ok(Self {
+            gather,
             a: a?,
             b: b?,
             c: c?,
@@ -63,6 +87,7 @@ impl<T: Real, const N: usize> Team<T, N> {
         let mut expected = Expected::<T>::new();
         let mut seconds = vec![Vec::with_capacity(times); Kernel::ALL.len()];
         let mut sums = [0.0; 2];
+        let mut gathered = 0.0;
         for _ in 0..times {
             for (&kernel, seconds) in Kernel::ALL.iter().zip(&mut seconds) {
                 let start = Instant::now();
@@ -72,19 +97,31 @@ impl<T: Real, const N: usize> Team<T, N> {
                     Kernel::Triad | Kernel::TriadNt => expected.pass(),
                     Kernel::Dot => sums[0] = sum,
                     Kernel::Read => sums[1] = sum,
+                    Kernel::Gather => gathered = sum,
                     _ => {}
                 }
             }
         }
         let n = self.a.len() * N;
-        let arrays = [&self.a, &self.b, &self.c];
+        let arrays = [&self.a[..], &self.b, &self.c];
         let errors = [0, 1, 2].map(|k| average_error(arrays[k], expected.values[k]));
-        let rows = Kernel::ALL.iter().zip(&seconds);
+        let terms = BLOCK * N;
+        let mut check = expected.check(errors, sums, n, terms);
+        let (a, bound) = (
+            expected.values[0].to_f64(),
+            expected.sums_bound(n as f64, terms),
+        );
+        self.gather.check(&mut check, gathered, a, bound);
+        let rows = Kernel::ALL.iter().zip(&seconds).map(|(&kernel, seconds)| {
+            let columns = match kernel {
+                Kernel::Gather => self.gather.bytes(),
+                _ => 0,
+            };
+            kernel.row(n * size_of::<T>() + columns, seconds)
+        });
         Ok(Measured {
-            rows: rows
-                .map(|(kernel, seconds)| kernel.row(n * size_of::<T>(), seconds))
-                .collect(),
-            check: expected.check(errors, sums, n, BLOCK * N),
+            rows: rows.collect(),
+            check,
         })
     }
 
@@ -96,7 +133,7 @@ impl<T: Real, const N: usize> Team<T, N> {
             Kernel::Scale | Kernel::ScaleNt => each(pool, kernel, b, [c, c]),
             Kernel::Add | Kernel::AddNt => each(pool, kernel, c, [a, b]),
             Kernel::Triad | Kernel::TriadNt => each(pool, kernel, a, [b, c]),
-            Kernel::Dot | Kernel::Read => return self.sum(kernel),
+            Kernel::Dot | Kernel::Read | Kernel::Gather => return self.sum(kernel),
         }
         0.0
     }
@@ -104,10 +141,16 @@ impl<T: Real, const N: usize> Team<T, N> {
     /// The sum over the threads, in their order.
     fn sum(&mut self, kernel: Kernel) -> f64 {
         let (a, b, threads) = (&self.a, &self.b, self.threads);
+        let Gather { columns, x } = &self.gather;
         self.pool.split(&mut self.parts, |thread, part| {
             let at = a.len() * thread / threads..a.len() * (thread + 1) / threads;
-            let (a, b) = (&a[at.clone()], &b[at]);
-            part[0] = Arch::new().dispatch(Sum { kernel, a, b });
+            part[0] = Arch::new().dispatch(Sum {
+                kernel,
+                a: &a[at.clone()],
+                b: &b[at.clone()],
+                columns: &columns[at],
+                x,
+            });
         });
         self.parts.iter().sum()
     }
@@ -164,6 +207,8 @@ struct Sum<'a, T, const N: usize> {
     kernel: Kernel,
     a: &'a [Line<T, N>],
     b: &'a [Line<T, N>],
+    columns: &'a [Columns<N>],
+    x: &'a [T],
 }
 
 impl<T: Real, const N: usize> NullaryFnOnce for Sum<'_, T, N> {
@@ -172,6 +217,7 @@ impl<T: Real, const N: usize> NullaryFnOnce for Sum<'_, T, N> {
     fn call(self) -> f64 {
         match self.kernel {
             Kernel::Dot => kernels::dot(self.a, self.b),
+            Kernel::Gather => gather(self.a, self.columns, self.x),
             _ => kernels::read(self.a),
         }
     }
@@ -196,20 +242,15 @@ fn pin(pool: &Pool, cpus: &[usize]) -> Result<(), StreamError> {
 fn array<T: Real, const N: usize>(
     pool: &Pool,
     lines: usize,
+    pages: PageSize,
     value: T,
-) -> Result<Vec<Line<T, N>>, StreamError> {
-    let mut array: Vec<Line<T, N>> = Vec::new();
+) -> Result<Pages<Line<T, N>>, StreamError>
+where
+    Line<T, N>: Pod,
+{
     let needed = (lines * size_of::<Line<T, N>>()) as u64;
-    array
-        .try_reserve_exact(lines)
-        .map_err(|_| StreamError::Refused { needed })?;
-    pool.split(&mut array.spare_capacity_mut()[..lines], |_, share| {
-        for line in share {
-            line.write(Line([value; N]));
-        }
-    });
-    // SAFETY: there is room for so many, and all were written just now.
-    unsafe { array.set_len(lines) };
+    let mut array = Pages::new(lines, pages).map_err(|_| StreamError::Refused { needed })?;
+    pool.split(&mut array, |_, share| share.fill(Line([value; N])));
     Ok(array)
 }
 

@@ -31,9 +31,9 @@ pub enum StreamError {
         /// What it has.
         has: usize,
     },
-    /// A GPU has no threads to pin.
+    /// A GPU has no threads to pin, and its driver chooses the pages.
     #[error(
-        "--bind and --threads place threads on a CPU, and {device} is a GPU; leave them out, or add --device cpu"
+        "--bind, --threads and --pages are for a CPU, and {device} is a GPU; leave them out, or add --device cpu"
     )]
     ThreadsOfGpu {
         /// The GPU.

@@ -3,12 +3,27 @@
 //! `c = a`, `b = q c`, `c = a + b`, `a = b + q c` are STREAM's Copy, Scale, Add and Triad; Dot is
 //! Σ a b and Read is Σ a.
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::real::Real;
 
 /// A cache line of numbers: arrays consist of them, so that no two threads share one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Line<T, const N: usize>(pub(super) [T; N]);
+
+/// A line of the widths in use.
+pub(super) type Line64 = Line<f64, 8>;
+pub(super) type Line32 = Line<f32, 16>;
+
+// SAFETY: both fill their 64 bytes with numbers, of which all zeros is one.
+unsafe impl Zeroable for Line64 {}
+// SAFETY: no padding, any bits are numbers, and nothing else is inside.
+unsafe impl Pod for Line64 {}
+// SAFETY: as above.
+unsafe impl Zeroable for Line32 {}
+// SAFETY: as above.
+unsafe impl Pod for Line32 {}
 
 /// Lines of a block of a sum; its sum is taken in `T`, the sum over the blocks in double.
 pub(super) const BLOCK: usize = 512;

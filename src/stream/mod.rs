@@ -1,17 +1,19 @@
 //! `cubie stream`: what the memory of a device gives, by McCalpin's STREAM.
 //!
 //! Copy `c = a`, Scale `b = q c`, Add `c = a + b`, Triad `a = b + q c`, and Dot `Σ a b` and Read `Σ a`,
-//! on arrays that no cache holds. A rate is the bytes of the arrays over the least time; the reads
+//! on arrays that no cache holds; on a CPU also Gather `Σ a_i x_(j_i)` with x in cache. A rate is the bytes of the arrays over the least time; the reads
 //! that a cache makes of lines to be written do not count. `-nt` are stores past the caches.
 
 mod bind;
 pub(crate) mod check;
 mod cpu;
 mod error;
+mod gather;
 mod kernels;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpu::PageSize;
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
 use crate::params::DeviceChoice;
@@ -42,22 +44,30 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Where they are pinned, if the user said it; else compactly.
     pub bind: Option<Bind>,
+    /// Points of the box, multiples of 2, as whose columns a CPU gathers; `None` takes a box whose x
+    /// the second-level cache holds.
+    pub local: Option<[usize; 3]>,
+    /// The pages of a CPU's arrays, if the user said which; else large, as those of HPCG's runs.
+    pub pages: Option<PageSize>,
 }
 
 impl Request {
     /// A short measurement of the device and with the threads of a run that has just ended. On a
-    /// CPU it covers as many bytes as the run works on, if caches could hold them.
+    /// CPU an array has as many bytes as the run works on, if caches could hold them, and x the size
+    /// of the run's.
     pub fn beside(run: &Results, machine: &Machine) -> Self {
         let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
-        let arrays = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX) / 3;
+        let bytes = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX);
         let on_gpu = run.device.kind == DeviceKind::Gpu;
         Self {
-            elements: (!on_gpu).then(|| (arrays / 8).min(beyond_caches(&Topology::here(), 8))),
+            elements: (!on_gpu).then(|| (bytes / 8).min(beyond_caches(&Topology::here(), 8))),
             times: 10,
-            // Not every GPU computes in double precision.
-            single: on_gpu && run.precision != Precision::F64,
+            // The precision of MG. Not every GPU has the other.
+            single: run.precision != Precision::F64,
             threads: (!on_gpu).then(|| threads.min(machine.threads)),
             bind: None,
+            local: Some(run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX))),
+            pages: None,
         }
     }
 }
@@ -80,6 +90,9 @@ pub struct Run {
     pub bind: String,
     /// The CPU of each thread; empty on a GPU.
     pub cpus: Vec<usize>,
+    /// `large` or `small`, as was asked of the system; empty on a GPU.
+    #[serde(default)]
+    pub pages: String,
     /// `f64` or `f32`.
     pub precision: String,
     /// Elements of each array.
@@ -132,10 +145,11 @@ pub(crate) enum Kernel {
     TriadNt,
     Dot,
     Read,
+    Gather,
 }
 
 impl Kernel {
-    /// Those of this architecture, in the order in which they run and are shown. The sums come
+    /// Those of a CPU of this architecture, in the order in which they run and are shown. The sums come
     /// last, so that they are those of the final arrays.
     pub(crate) const ALL: &[Self] = if cfg!(target_arch = "x86_64") {
         &[
@@ -149,12 +163,21 @@ impl Kernel {
             Self::TriadNt,
             Self::Dot,
             Self::Read,
+            Self::Gather,
         ]
     } else {
-        Self::PLAIN
+        &[
+            Self::Copy,
+            Self::Scale,
+            Self::Add,
+            Self::Triad,
+            Self::Dot,
+            Self::Read,
+            Self::Gather,
+        ]
     };
 
-    /// Those without non-temporal stores.
+    /// Those of a GPU.
     pub(crate) const PLAIN: &[Self] = &[
         Self::Copy,
         Self::Scale,
@@ -177,10 +200,12 @@ impl Kernel {
             Self::TriadNt => ("Triad-nt", 3),
             Self::Dot => ("Dot", 2),
             Self::Read => ("Read", 1),
+            Self::Gather => ("Gather", 1),
         }
     }
 
-    /// Its row, with the seconds of each run on arrays of `bytes` bytes.
+    /// Its row, with the seconds of each run on arrays of `bytes` bytes; for Gather that is an array
+    /// with its columns.
     ///
     /// # Panics
     /// If it ran less than twice.
@@ -260,7 +285,7 @@ pub fn run(device: &DeviceChoice, request: &Request) -> Result<Streams, Error> {
 
 fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
     let adapter = device.adapter();
-    if request.bind.is_some() || request.threads.is_some() {
+    if request.bind.is_some() || request.threads.is_some() || request.pages.is_some() {
         let device = adapter.name.clone();
         return Err(StreamError::ThreadsOfGpu { device }.into());
     }
@@ -286,6 +311,7 @@ fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
         device: adapter.name.clone(),
         bind: String::new(),
         cpus: Vec::new(),
+        pages: String::new(),
         precision: precision.into(),
         elements,
         element_bytes,
@@ -317,23 +343,27 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
         .unwrap_or(default)
         .div_ceil(line)
         .max(threads.unwrap_or(1));
-    let needed = 3 * 64 * lines as u64;
+    // Three arrays and columns.
+    let needed = (3 * 64 + 4 + line) as u64 * lines as u64;
     if let Some(memory) = Machine::here().memory
         && needed > memory.free
     {
         let free = memory.free;
         return Err(StreamError::Memory { needed, free }.into());
     }
+    let pages = request.pages.unwrap_or_default();
+    let sides = request.local.map_or(gather::SIDES, |n| n.map(|n| n / 2));
     let measure = |(bind, cpus): (String, Vec<usize>)| {
         let measured = if request.single {
-            cpu::measure::<f32, { cpu::F32_LINE }>(&cpus, lines, request.times)?
+            cpu::measure::<f32, { cpu::F32_LINE }>(&cpus, lines, sides, request.times, pages)?
         } else {
-            cpu::measure::<f64, { cpu::F64_LINE }>(&cpus, lines, request.times)?
+            cpu::measure::<f64, { cpu::F64_LINE }>(&cpus, lines, sides, request.times, pages)?
         };
         Ok(Run {
             device: cpu_name(),
             bind,
             cpus,
+            pages: pages.to_string(),
             precision: precision.into(),
             elements: lines * line,
             element_bytes,
