@@ -205,11 +205,12 @@ mod tests {
                             earlier.extend((j < 35).then_some(35 * before + j));
                         }
                     }
-                    // SAFETY: the wave has left these behind.
-                    let x = |j| unsafe { shared.as_ptr().add(j) };
-                    let sum: u64 = earlier.into_iter().map(|j| unsafe { *x(j) }).sum();
-                    // SAFETY: the step is this member's.
-                    unsafe { *x(i) = (3 * sum + i as u64) % 1_000_003 };
+                    // SAFETY: the wave has left those behind, and the step is this member's.
+                    unsafe {
+                        let x = shared.as_ptr();
+                        let sum: u64 = earlier.into_iter().map(|j| *x.add(j)).sum();
+                        *x.add(i) = (3 * sum + i as u64) % 1_000_003;
+                    }
                 }
             }
         });

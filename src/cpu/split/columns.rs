@@ -220,6 +220,8 @@ impl<T: Copy> Rows<T> {
 mod tests {
     use super::*;
 
+    const LANE: [u32; LANES] = [0, 1, 2, 3, 4, 5, 6, 7];
+
     impl Columns {
         fn at(&self, slice: usize, slot: usize, lane: usize) -> usize {
             match self.of(slice) {
@@ -253,11 +255,12 @@ mod tests {
         let columns = one_slice(&cols);
         let found = (0..LANES)
             .map(|lane| {
-                let mut row: Vec<_> = (0..2).map(|slot| columns.at(0, slot, lane)).collect();
-                let values: Vec<_> = (0..2).map(|slot| values[slot][lane] as usize).collect();
+                let row = (0..2).map(|slot| columns.at(0, slot, lane));
+                let mut row: Vec<_> = row.map(|col| u32::try_from(col).unwrap()).collect();
+                let values: Vec<_> = (0..2).map(|slot| values[slot][lane]).collect();
                 assert_eq!(row, values, "values stand with their columns");
                 row.sort_unstable();
-                row.iter().map(|&col| col as u32).collect()
+                row
             })
             .collect();
         (columns, found)
@@ -265,7 +268,7 @@ mod tests {
 
     #[test]
     fn neighbours_take_an_offset_each() {
-        let rows = std::array::from_fn(|l| [1000 + 2 * l as u32, 70_000 + 2 * l as u32]);
+        let rows = LANE.map(|l| [1000 + 2 * l, 70_000 + 2 * l]);
         let (columns, found) = packed(rows);
         assert_eq!(found, rows.map(Vec::from).to_vec());
         assert_eq!(columns.slice_bytes(0), 2 * size_of::<Near>());
@@ -273,7 +276,7 @@ mod tests {
 
     #[test]
     fn rows_that_are_far_apart_keep_whole_columns() {
-        let rows = std::array::from_fn(|l| [1000 * l as u32, 1_000_000 - 5000 * l as u32]);
+        let rows = LANE.map(|l| [1000 * l, 1_000_000 - 5000 * l]);
         let (columns, mut found) = packed(rows);
         found.iter_mut().for_each(|row| row.sort_unstable());
         assert_eq!(found, rows.map(Vec::from).to_vec());
@@ -285,7 +288,9 @@ mod tests {
         let mut entries = Rows::new();
         entries.push(0, 5, 5);
         entries.push(0, 9000, 9000);
-        (1..LANES).for_each(|lane| entries.push(lane, 9000 + lane as u32, 1));
+        (1..)
+            .zip(&LANE[1..])
+            .for_each(|(lane, l)| entries.push(lane, 9000 + l, 1));
         let (mut values, mut cols) = ([[0; LANES]; 2], [[NONE; LANES]; 2]);
         entries.place(&mut values, &mut cols);
         let columns = one_slice(&cols);

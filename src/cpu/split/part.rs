@@ -180,8 +180,8 @@ impl<T: Real> Triangle<T> {
         sums: [T; LANES],
         mut value: impl FnMut(usize, T) -> T,
     ) -> [T; LANES] {
-        // SAFETY: by the caller's promise.
         let backward = self.is_upper && slices.ordered();
+        // SAFETY: by the caller's promise.
         let sums = unsafe { self.far.subtract(simd, slice, x.as_ptr(), sums, backward) };
         let mut new = [T::ZERO; LANES];
         if self.chain.width == 0 {
