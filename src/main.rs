@@ -132,11 +132,11 @@ fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
         }
         if !again && speaks() {
             eprintln!(
-                "stopping after the current set, with a report{}",
+                "{}",
                 if several {
-                    "; if mpirun ends the ranks before, nothing is written"
+                    "told to stop: after the current set, with a report if mpirun waits for it"
                 } else {
-                    "; press Ctrl-C again to stop now"
+                    "stopping after the current set, with a report; press Ctrl-C again to stop now"
                 }
             );
         }

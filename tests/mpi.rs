@@ -362,7 +362,7 @@ fn an_interrupted_mpirun_leaves_a_word_and_whole_files() {
     let out = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&out.stderr);
     assert_eq!(
-        text.matches("stopping after the current set").count(),
+        text.matches("told to stop").count(),
         1,
         "{text}"
     );

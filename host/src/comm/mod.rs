@@ -127,7 +127,7 @@ pub struct Traffic {
     pub exchanges: u64,
     /// Bytes that this rank sent in them.
     pub bytes: u64,
-    /// Seconds in them.
+    /// Seconds in them, from packed to unpacked.
     pub seconds: f64,
     /// Seconds in sums over the ranks.
     pub reductions: f64,
@@ -349,8 +349,9 @@ impl HaloExchange {
     /// Lets `pack` write the elements to send, in the order of `Halo::send_rows`, and sends them.
     pub fn start<E>(&mut self, pack: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<(), E> {
         if let Some(exchange) = &mut self.exchange {
-            let start = Instant::now();
+            // A GPU does earlier work before it packs: that is not the exchange's time.
             pack(exchange.outgoing())?;
+            let start = Instant::now();
             exchange.start();
             self.started = Some(start.elapsed().as_secs_f64());
         }
