@@ -361,11 +361,7 @@ fn an_interrupted_mpirun_leaves_a_word_and_whole_files() {
     kill("INT", &child.id().to_string());
     let out = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&out.stderr);
-    assert_eq!(
-        text.matches("told to stop").count(),
-        1,
-        "{text}"
-    );
+    assert_eq!(text.matches("told to stop").count(), 1, "{text}");
     let files = std::fs::read_dir(dir.path()).unwrap().flatten();
     assert!(
         files
