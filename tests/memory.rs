@@ -98,7 +98,7 @@ mod peak {
     #[test]
     fn a_run_on_the_cpu_takes_little_more_than_its_matrices_and_vectors() {
         // On smaller boxes the probe of the bandwidth is what needs most.
-        let levels = level_sizes(&Geometry::single([80; 3]).unwrap());
+        let levels = level_sizes(&Geometry::single([96; 3]).unwrap());
         let all: f64 = levels.iter().map(|level| level.nnz as f64).sum();
         let finest = levels[0].nnz as f64;
         // b, xexact, x, r, z, p and Ap; without xexact again as optimised; rc and xc are small.
@@ -107,7 +107,7 @@ mod peak {
             ("--precision f64", 12.0 * all),
             ("--precision mixed", 12.0 * finest + 8.0 * all),
         ] {
-            let (said, peak) = run(&format!("--nx 80 {args}"));
+            let (said, peak) = run(&format!("--nx 96 {args}"));
             let needed = 12.0 * all + optimised + vectors;
             let peak = peak - PROGRAM;
             assert!(

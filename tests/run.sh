@@ -30,7 +30,8 @@ command -v mpicc.openmpi >/dev/null || missing+=(libopenmpi-dev)
 command -v mpirun.openmpi >/dev/null || missing+=(openmpi-bin)
 command -v mpicc.mpich >/dev/null || missing+=(libmpich-dev)
 command -v mpirun.mpich >/dev/null || missing+=(mpich)
-[ -n "$(find /usr/lib -name 'libclang*.so*' -print -quit)" ] || missing+=(libclang-dev)
+# Its library for C++, which drivers bring along, is not enough.
+[ -n "$(find /usr/lib \( -name 'libclang.so*' -o -name 'libclang-[0-9]*.so*' \) -print -quit)" ] || missing+=(libclang-dev)
 
 if [ ${#missing[@]} -gt 0 ]; then
     say "installing ${missing[*]}"

@@ -8,7 +8,7 @@ use super::pages::Pages;
 use crate::pool::Pool;
 use crate::topology::Topology;
 
-/// Bytes of the vector at most, so that the probe does not need more memory than the run.
+/// Bytes of the vector at most, so that from 96³ on the probe needs no more memory than the run.
 const MOST: u64 = 256 << 20;
 /// Measurements, of which the best counts.
 const ROUNDS: usize = 3;

@@ -6,6 +6,7 @@ mod bandwidth;
 mod dot;
 mod ell;
 mod pages;
+mod prefetch;
 mod prolongation;
 mod restriction;
 mod simd;
@@ -33,8 +34,8 @@ use split::{Corrected, Portion, Split, Sums};
 
 pub use bandwidth::read_bandwidth;
 pub use pages::{PageSize, Pages};
+pub(crate) use prefetch::{Ahead, Past, Prefetch, SecondLevel};
 pub use simd::name as simd_name;
-pub(crate) use simd::prefetch;
 
 /// The cores of this process, computing in `T`.
 pub struct Cpu<T> {

@@ -31,26 +31,3 @@ pub fn name() -> String {
         .take_while(|c| c.is_alphanumeric())
         .collect()
 }
-
-/// How far ahead of a stream it is fetched: enough for the latency of memory at full speed.
-const AHEAD: usize = 1024;
-
-/// Fetches what a stream, which is read forward or `backward`, needs soon past the caches that x
-/// lives in.
-#[inline(always)]
-pub(crate) fn prefetch<T>(stream: &T, backward: bool) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_NTA, _mm_prefetch};
-        let stream = std::ptr::from_ref(stream).cast::<i8>();
-        let soon = if backward {
-            stream.wrapping_sub(AHEAD)
-        } else {
-            stream.wrapping_add(AHEAD)
-        };
-        // SAFETY: a prefetch of any address is harmless.
-        unsafe { _mm_prefetch::<_MM_HINT_NTA>(soon) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (stream, backward);
-}

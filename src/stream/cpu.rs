@@ -14,7 +14,7 @@ use super::gather::{Columns, Gather, gather};
 use super::kernels::nontemporal;
 use super::kernels::{self, BLOCK, Line};
 use super::{Kernel, Measured, SCALAR, StreamError};
-use crate::cpu::{PageSize, Pages};
+use crate::cpu::{Ahead, PageSize, Pages};
 use crate::pool::Pool;
 use crate::real::Real;
 
@@ -141,7 +141,7 @@ where
     /// The sum over the threads, in their order.
     fn sum(&mut self, kernel: Kernel) -> f64 {
         let (a, b, threads) = (&self.a, &self.b, self.threads);
-        let Gather { columns, x } = &self.gather;
+        let Gather { columns, x, ahead } = &self.gather;
         self.pool.split(&mut self.parts, |thread, part| {
             let at = a.len() * thread / threads..a.len() * (thread + 1) / threads;
             part[0] = Arch::new().dispatch(Sum {
@@ -150,6 +150,7 @@ where
                 b: &b[at.clone()],
                 columns: &columns[at],
                 x,
+                ahead: *ahead,
             });
         });
         self.parts.iter().sum()
@@ -209,6 +210,7 @@ struct Sum<'a, T, const N: usize> {
     b: &'a [Line<T, N>],
     columns: &'a [Columns<N>],
     x: &'a [T],
+    ahead: Ahead,
 }
 
 impl<T: Real, const N: usize> NullaryFnOnce for Sum<'_, T, N> {
@@ -217,7 +219,7 @@ impl<T: Real, const N: usize> NullaryFnOnce for Sum<'_, T, N> {
     fn call(self) -> f64 {
         match self.kernel {
             Kernel::Dot => kernels::dot(self.a, self.b),
-            Kernel::Gather => gather(self.a, self.columns, self.x),
+            Kernel::Gather => gather(self.ahead, self.a, self.columns, self.x),
             _ => kernels::read(self.a),
         }
     }

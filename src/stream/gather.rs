@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::check::Check;
 use super::kernels::{BLOCK, Line};
-use crate::cpu::{PageSize, Pages, prefetch};
+use crate::cpu::{Ahead, PageSize, Pages, Past, Prefetch, SecondLevel};
 use crate::pool::Pool;
 use crate::real::Real;
 
@@ -43,6 +43,8 @@ unsafe impl Pod for OfF32 {}
 pub(super) struct Gather<T, const N: usize> {
     pub(super) columns: Pages<Columns<N>>,
     pub(super) x: Pages<T>,
+    /// How values and columns are fetched.
+    pub(super) ahead: Ahead,
 }
 
 impl<T: Real, const N: usize> Gather<T, N>
@@ -76,7 +78,11 @@ where
                 *x = T::from_f64((1 + (start + k) % 7) as f64);
             }
         });
-        Some(Self { columns, x })
+        Some(Self {
+            columns,
+            x,
+            ahead: Ahead::here(),
+        })
     }
 
     /// Bytes of the columns.
@@ -115,6 +121,19 @@ fn first(sides: [usize; 3], line: usize) -> u32 {
 /// Σ a_i x_(j_i) over lines with their columns.
 #[inline(always)]
 pub(super) fn gather<T: Real, const N: usize>(
+    ahead: Ahead,
+    a: &[Line<T, N>],
+    columns: &[Columns<N>],
+    x: &[T],
+) -> f64 {
+    match ahead {
+        Ahead::Past => gather_with::<Past, T, N>(a, columns, x),
+        Ahead::SecondLevel => gather_with::<SecondLevel, T, N>(a, columns, x),
+    }
+}
+
+#[inline(always)]
+fn gather_with<P: Prefetch, T: Real, const N: usize>(
     a: &[Line<T, N>],
     columns: &[Columns<N>],
     x: &[T],
@@ -123,8 +142,8 @@ pub(super) fn gather<T: Real, const N: usize>(
     let block = |(a, columns): (&[Line<T, N>], &[Columns<N>])| {
         let mut sums = [T::ZERO; N];
         for (a, columns) in a.iter().zip(columns) {
-            prefetch(a, false);
-            prefetch(columns, false);
+            P::prefetch(a, false);
+            P::prefetch(columns, false);
             let x = x[columns.first as usize..]
                 .first_chunk::<REACH>()
                 .expect("x reaches so far");
@@ -161,7 +180,7 @@ mod tests {
         let lines = 2 * BLOCK + 5;
         let a = vec![Line([3.0; 8]); lines];
         let probe = Gather::<f64, 8>::new(&pool, lines, [3, 1, 5], PageSize::Small).unwrap();
-        let sum = gather(&a, &probe.columns, &probe.x);
+        let sum = gather(Ahead::here(), &a, &probe.columns, &probe.x);
         for (sum, failures) in [(sum, 0), (sum + 3.0, 1), (f64::NAN, 1)] {
             let mut check = Check {
                 bound: 0.0,

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use super::columns::{Columns, NONE, Near, Rows, Unpacked};
 use super::part::{Chain, Part, Triangle, place};
 use crate::cpu::pages::Pages;
+use crate::cpu::prefetch::Ahead;
 use crate::cpu::simd::LANES;
 use crate::pool::SharedSlice;
 use crate::real::Real;
@@ -62,6 +63,7 @@ impl<T: Real> NewPart<T> {
             width: self.width,
             values: self.values,
             cols: Columns::new(self.width, self.slices, self.near, unpacked),
+            ahead: Ahead::here(),
         }
     }
 }

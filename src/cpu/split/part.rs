@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use super::columns::{Columns, Slots};
+use super::columns::{Columns, Near, Slots};
 use super::slices::Slices;
 use super::{load, store};
 use crate::cpu::pages::Pages;
-use crate::cpu::simd::{LANES, madd, prefetch};
+use crate::cpu::prefetch::{Ahead, Past, Prefetch, SecondLevel};
+use crate::cpu::simd::{LANES, madd};
 use crate::pool::SharedSlice;
 use crate::real::Real;
 
@@ -19,6 +20,8 @@ pub(super) struct Part<T> {
     /// Entry `j` of the row in lane `l` of slice `s`, at `(s * width + j) * LANES + l`.
     pub(super) values: Pages<T>,
     pub(super) cols: Columns,
+    /// How both are fetched.
+    pub(super) ahead: Ahead,
 }
 
 /// L or U of a colour.
@@ -85,15 +88,18 @@ impl<T: Real> Part<T> {
         let values = &self.values.as_chunks::<LANES>().0[slots];
         match self.cols.of(slice) {
             Slots::Near(cols) => {
-                for (values, cols) in values.iter().zip(cols) {
-                    prefetch(values, backward);
-                    prefetch(cols, backward);
-                    // SAFETY: by the caller's promise.
-                    let xs = unsafe {
-                        let x = x.add(cols.first as usize);
-                        cols.offsets.map(|offset| *x.add(usize::from(offset)))
-                    };
-                    T::subtract_products(simd, values, &xs, &mut sums);
+                // SAFETY: by the caller's promise.
+                unsafe {
+                    match self.ahead {
+                        Ahead::Past => {
+                            subtract_near::<S, Past, T>(simd, values, cols, x, &mut sums, backward);
+                        }
+                        Ahead::SecondLevel => {
+                            subtract_near::<S, SecondLevel, T>(
+                                simd, values, cols, x, &mut sums, backward,
+                            );
+                        }
+                    }
                 }
             }
             Slots::Whole(cols) => {
@@ -105,6 +111,31 @@ impl<T: Real> Part<T> {
             }
         }
         sums
+    }
+}
+
+/// sums_l −= Σ_j a_lj x_j for the entries of a slice whose columns are close together.
+///
+/// # Safety
+/// As [`Part::subtract`].
+#[inline(always)]
+unsafe fn subtract_near<S: Simd, P: Prefetch, T: Real>(
+    simd: S,
+    values: &[[T; LANES]],
+    cols: &[Near],
+    x: *const T,
+    sums: &mut [T; LANES],
+    backward: bool,
+) {
+    for (values, cols) in values.iter().zip(cols) {
+        P::prefetch(values, backward);
+        P::prefetch(cols, backward);
+        // SAFETY: by the caller's promise.
+        let xs = unsafe {
+            let x = x.add(cols.first as usize);
+            cols.offsets.map(|offset| *x.add(usize::from(offset)))
+        };
+        T::subtract_products(simd, values, &xs, sums);
     }
 }
 
