@@ -169,6 +169,7 @@ fn under_mpi<T, R>(
 ) -> Result<Option<R>, Error> {
     let comm = cubie_host::comm::mpi::Mpi::start().ok_or(Error::WithoutMpi)?;
     let ranks = how.ranks(Box::new(comm));
+    die_of_a_panic();
     let error = match rank(&ranks) {
         Ok(value) => return Ok(Some(last(value))),
         Err(Failure {
@@ -189,6 +190,17 @@ fn under_mpi<T, R>(
     }
     ranks.barrier();
     Ok(None)
+}
+
+/// Lets a panic end this process at once, so that `mpirun` ends the other ranks: unwinding would free
+/// windows and finalise MPI, and wait for ranks that wait for this one.
+#[cfg(feature = "mpi")]
+fn die_of_a_panic() {
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        say(panic);
+        std::process::abort();
+    }));
 }
 
 #[cfg(not(feature = "mpi"))]

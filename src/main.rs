@@ -313,15 +313,16 @@ fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         file::probe_all(&[("--json", json)], &inputs)?;
     }
     flags.check()?;
+    let known = Known::read(flags)?;
     if let Some(path) = &flags.run {
-        explain_run(&Run::read(path)?, flags)?;
+        explain_run(&Run::read(path)?, flags, &known)?;
         return Ok(ExitCode::SUCCESS);
     }
     let hpcg = flags.hpcg();
     anyhow::ensure!(hpcg.devices().here() == 1, SEVERAL_DEVICES);
     let stop = stop_on_interrupt()?;
     let explained = rate(&hpcg, &stop, |ended| match ended.first {
-        true => explain_run(&Run::of(ended.results), flags),
+        true => explain_run(&Run::of(ended.results), flags, &known),
         false => Ok(()),
     })?;
     Ok(match explained {
@@ -330,17 +331,31 @@ fn explain(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn explain_run(run: &Run, flags: &ExplainFlags) -> anyhow::Result<()> {
+/// What was measured before: read before a run begins.
+struct Known {
+    streams: Option<Streams>,
+    net: Option<Net>,
+}
+
+impl Known {
+    fn read(flags: &ExplainFlags) -> anyhow::Result<Self> {
+        let (streams, net) = (flags.stream.as_deref(), flags.net.as_deref());
+        Ok(Self {
+            streams: streams
+                .map(|path| saved::read(path, Kind::Stream))
+                .transpose()?,
+            net: net.map(|path| saved::read(path, Kind::Net)).transpose()?,
+        })
+    }
+}
+
+fn explain_run(run: &Run, flags: &ExplainFlags, known: &Known) -> anyhow::Result<()> {
     let results = &run.results;
     anyhow::ensure!(!results.hybrid, SEVERAL_DEVICES);
-    let saved = flags.stream.as_deref();
-    let saved: Option<Streams> = saved
-        .map(|path| saved::read(path, Kind::Stream))
-        .transpose()?;
     let kind = results.device.kind;
-    let rates = match (flags.bandwidth, saved) {
+    let rates = match (flags.bandwidth, &known.streams) {
         (Some(gbytes), _) => Rates::uniform(1e9 * gbytes),
-        (None, Some(streams)) => Rates::new(&streams, kind)?,
+        (None, Some(streams)) => Rates::new(streams, kind)?,
         (None, None) if results.ranks > 1 => match results.bandwidth {
             Some(bandwidth) => Rates::uniform(bandwidth),
             None => anyhow::bail!(
@@ -349,12 +364,8 @@ fn explain_run(run: &Run, flags: &ExplainFlags) -> anyhow::Result<()> {
         },
         (None, None) => Rates::new(&memory_now(run)?, kind)?,
     };
-    let net: Option<Net> = match &flags.net {
-        Some(path) => Some(saved::read(path, Kind::Net)?),
-        None => None,
-    };
-    let network = match net {
-        Some(net) => Some(Network::measured(&net, run.transport())?),
+    let network = match &known.net {
+        Some(net) => Some(Network::measured(net, run.transport())?),
         None => flags.network(),
     };
     let local = results
@@ -384,20 +395,23 @@ fn show<'a>(
     shown: &str,
     files: impl IntoIterator<Item = (&'a Path, String)>,
 ) -> anyhow::Result<()> {
-    let files: Vec<_> = files.into_iter().collect();
-    if files.iter().any(|(path, _)| file::is_stdout(path)) {
-        eprint!("{shown}");
-    } else {
-        print(shown)?;
-    }
+    let (streams, files): (Vec<_>, Vec<_>) = files
+        .into_iter()
+        .partition(|(path, _)| file::is_stdout(path));
+    // Whatever fails, the rest is not lost.
+    let mut outcome = Ok(());
     for (path, contents) in files {
-        if file::is_stdout(path) {
-            print(&contents)?;
-        } else {
-            file::write(path, &contents)?;
-        }
+        outcome = outcome.and(file::write(path, &contents).map_err(Into::into));
     }
-    Ok(())
+    if streams.is_empty() {
+        outcome = outcome.and(print(shown));
+    } else {
+        eprint!("{shown}");
+    }
+    for (_, contents) in streams {
+        outcome = outcome.and(print(&contents));
+    }
+    outcome
 }
 
 /// Prints to the standard output; a reader that has seen enough is no error.

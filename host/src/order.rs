@@ -124,7 +124,8 @@ impl Ordering {
                 Self::by_class(nrow, 256, |i| place[usize::from(colors[i])], 1)
             }
             Order::Plane2(k) => {
-                let group = k * level.geometry.n[0] * level.geometry.n[1];
+                let [nx, ny, nz] = level.geometry.n;
+                let group = nx * ny * nz.min(*k);
                 Self::by_class(nrow, 2, |i| i / group % 2, group)
             }
         }

@@ -34,8 +34,9 @@ pub use halo::HaloShape;
 pub const MAX_BYTES: usize = 4 << 20;
 /// Seconds of an operation on one size, if nobody says another.
 pub const SECONDS: f64 = 1.0;
-/// Messages of the largest size that a rank holds at once: two of its own, two on their way.
-const HELD: u64 = 4;
+/// Messages of the largest size that a rank holds at once: two to send, two received, and two on
+/// their way.
+const HELD: u64 = 6;
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

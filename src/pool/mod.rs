@@ -5,7 +5,9 @@
 
 mod wave;
 
+use std::cell::Cell;
 use std::hint;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
@@ -21,6 +23,8 @@ const YIELDS: u32 = 200;
 pub struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
+    /// Not `Sync`: a team works on one task at a time, and none starts another one.
+    alone: PhantomData<Cell<()>>,
 }
 
 /// What a member of the team knows while it runs a closure.
@@ -82,7 +86,11 @@ impl Pool {
                 })
             })
             .collect();
-        Self { shared, workers }
+        Self {
+            shared,
+            workers,
+            alone: PhantomData,
+        }
     }
 
     /// Runs `task` on every member and returns when all are done.

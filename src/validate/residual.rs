@@ -1,6 +1,7 @@
 //! The true residual ‖b − A x‖/‖b‖ and the distance to the exact solution, in double precision on
 //! the host: the residual that CG carries along keeps falling when the true one no longer does.
 
+use cubie_host::comm::max_or_nan;
 use cubie_host::{Problem, Ranks};
 
 use crate::error::Error;
@@ -33,7 +34,7 @@ pub fn solution_error(problem: &Problem, ranks: &Ranks, x: &[f64]) -> SolutionEr
     let both = x.iter().zip(&problem.xexact);
     let error: Vec<f64> = both.map(|(x, exact)| (x - exact).abs()).collect();
     SolutionError {
-        max: ranks.max_of(error.iter().copied().fold(0.0, f64::max)),
+        max: ranks.max_of(error.iter().copied().fold(0.0, max_or_nan)),
         norm2: ranks.sum_of(dot(&error, &error)).sqrt(),
     }
 }

@@ -1,5 +1,6 @@
 //! The symmetry test: xᵀ A y = yᵀ A x and xᵀ M⁻¹ y = yᵀ M⁻¹ x up to rounding (HPCG: `TestSymmetry`).
 
+use cubie_host::comm::max_or_nan;
 use cubie_host::{Geometry, Problem};
 
 use crate::backend::Backend;
@@ -42,7 +43,7 @@ pub fn symmetry<B: Backend, S: System<B>>(
         passed: spmv <= 1.0 && mg <= 1.0,
         spmv,
         mg,
-        exact_residual: ranks.max_of(residual.fold(0.0, f64::max)),
+        exact_residual: ranks.max_of(residual.fold(0.0, max_or_nan)),
     })
 }
 

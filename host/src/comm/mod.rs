@@ -133,6 +133,11 @@ pub struct Traffic {
     pub reductions: f64,
 }
 
+/// The larger number; NaN if one of them is, so that a device that fails does not look perfect.
+pub fn max_or_nan(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
+}
+
 impl Ranks {
     /// The ranks of `comm`, talking like this. Backends work while a halo travels (`overlap`) if
     /// ranks of other machines are among them: within one it travels faster than work is divided.
@@ -234,7 +239,7 @@ impl Ranks {
     /// The largest of each value over the ranks.
     pub fn max(&self, values: &mut [f64]) {
         if !self.is_alone() {
-            self.combine(values, f64::max);
+            self.combine(values, max_or_nan);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
+use std::sync::atomic::{Ordering, fence};
 use std::thread;
 
 use mpi::environment::Universe;
@@ -116,6 +117,10 @@ impl Region for Window {
                 self.base.cast::<u64>().add(flag).read_volatile()
             };
             if now >= value {
+                // What was put before the counter was raised is read after it.
+                fence(Ordering::Acquire);
+                // SAFETY: this rank's window.
+                unsafe { ffi::MPI_Win_sync(self.window) };
                 return;
             }
             // SAFETY: a probe that ignores the status.

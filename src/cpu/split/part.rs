@@ -6,7 +6,7 @@ use pulp::Simd;
 
 use super::columns::{Columns, Near, Slots};
 use super::slices::Slices;
-use super::{load, store};
+use super::store;
 use crate::cpu::pages::Pages;
 use crate::cpu::prefetch::{Ahead, Past, Prefetch, SecondLevel};
 use crate::cpu::simd::{LANES, madd};
@@ -223,9 +223,10 @@ impl<T: Real> Triangle<T> {
             let mut known = [T::ZERO; WINDOW];
             if let Some(before) = slices.slice_before(slice, self.is_upper) {
                 let first = if self.is_upper { 2 * LANES } else { 0 };
-                // SAFETY: this thread has visited that slice before this one.
-                let before = load(unsafe { x.slice_mut(slices.rows_of(before)) });
-                known[first..first + LANES].copy_from_slice(&before);
+                for (known, row) in known[first..].iter_mut().zip(slices.rows_of(before)) {
+                    // SAFETY: that slice has been visited, and nobody writes to it any more.
+                    *known = unsafe { *x.as_ptr().add(row) };
+                }
             }
             for step in 0..LANES {
                 let l = if self.is_upper {
