@@ -102,9 +102,7 @@ impl Plan {
         };
         let np = least.grid(ranks)?.np;
         let grid = room.fill(fill, np)?;
-        // The rank with the most neighbours has the largest halo; the middle one is among them.
-        let middle = [0, 1, 2].map(|a| np[a] / 2);
-        let geometry = grid.geometry((middle[2] * np[1] + middle[1]) * np[0] + middle[0])?;
+        let geometry = grid.geometry(grid.middle())?;
 
         let host = cpu::read_bandwidth(params.threads) / 1e9;
         let (bandwidth, bandwidth_is) = match (bandwidth, room.kind) {
