@@ -33,6 +33,11 @@ pub enum Error {
         /// What it says.
         what: String,
     },
+    /// Ranks that were told different things.
+    #[error(
+        "rank {0} was given another box, another grid of ranks or another time than rank 0; give all ranks the same flags and the same hpcg.dat"
+    )]
+    UnlikeRankZero(usize),
     /// Several processes, but no MPI to talk with.
     #[error(
         "mpirun started several processes, but this build has no MPI; build with --features mpi"

@@ -59,6 +59,17 @@ impl Job for OneVector {
     }
 }
 
+/// The smallest of the grids that the ranks found with [`Room::fill`], for all of them.
+pub fn smallest(ranks: &Ranks, grid: &Grid) -> Grid {
+    let mine = serde_json::to_vec(&[grid.nx, grid.ny, grid.nz[0]]).expect("plain numbers");
+    let all = ranks.gather_bytes(&mine);
+    let boxes = all
+        .iter()
+        .map(|bytes| serde_json::from_slice::<[usize; 3]>(bytes).expect("written just now"));
+    // They grow in x last: what is smaller in the first side that differs is so in all.
+    Grid::uniform(grid.np, boxes.min().expect("at least one rank"))
+}
+
 impl Room {
     /// The room on the device that the parameters choose, for one of these ranks.
     ///
@@ -119,6 +130,7 @@ impl Room {
     }
 
     /// The largest box whose data fill at most `share` of this rank's part of the device's memory.
+    /// Other ranks may find another one: see [`smallest`].
     ///
     /// # Errors
     /// If the memory is unknown, or not even the least box fits.
@@ -182,6 +194,22 @@ mod tests {
             let filled = needed as f64 / total as f64;
             assert!(filled > 0.4 && filled <= 0.5, "{np:?}: {filled}");
         }
+    }
+
+    /// Ranks with more or less memory, in whatever precision, have one grid.
+    #[test]
+    fn all_ranks_take_the_box_that_fits_everywhere() {
+        let np = [1, 1, 3];
+        let fill = |rank: usize| {
+            let capacity = [64 << 30, 8 << 30, 9 << 30][rank];
+            room(u64::MAX, Some(capacity)).fill(0.5, np).unwrap()
+        };
+        let grids = threads::run(3, |comm| {
+            let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Fast);
+            Ok::<_, Error>(smallest(&ranks, &fill(ranks.rank())))
+        });
+        assert_ne!(fill(0), fill(1));
+        assert_eq!(grids.unwrap(), [fill(1), fill(1), fill(1)]);
     }
 
     /// A large box beside a small one: what both need is what counts, not twice the large one.
