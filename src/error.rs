@@ -48,6 +48,11 @@ pub enum Error {
         "--compare rates one device alone, which mpirun's other ranks cannot take part in; leave it out, and rate that device in a run of its own"
     )]
     CompareUnderMpi,
+    /// The second run could not follow the first.
+    #[error(
+        "--compare cannot rate the first device alone on the whole box: {0}; or leave --compare out"
+    )]
+    CannotCompare(String),
     /// A box has too few planes to share.
     #[error(
         "{nz} planes are too few for {devices} devices: each needs at least 8; use a larger --nz"

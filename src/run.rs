@@ -31,6 +31,7 @@ pub fn run(ranks: &Ranks, flags: &HpcgFlags, stop: &AtomicBool) -> Result<Ended,
     let first = ranks.rank() == 0;
     let (params, device) = prepare(flags, ranks)?;
     agree(ranks, if first { outputs.probe() } else { Ok(()) })?;
+    agree(ranks, if first { check_alone(flags) } else { Ok(()) })?;
 
     let mut progress = progress::shown(first && !outputs.quiet);
     let results = benchmark::run(&params, &device, ranks, progress.as_mut(), stop)?;
@@ -71,6 +72,16 @@ fn prepare(flags: &HpcgFlags, ranks: &Ranks) -> Result<(Params, Device), Failure
     agree(ranks, room.check(&geometry, ranks))?;
     agree(ranks, rehearse(&device, &params, &geometry, ranks))?;
     Ok((params, device))
+}
+
+/// Refuses a `--compare` whose second run could not begin.
+fn check_alone(flags: &HpcgFlags) -> Result<(), Error> {
+    let Some(alone) = flags.alone() else {
+        return Ok(());
+    };
+    prepare(&alone, &Ranks::serial())
+        .map(drop)
+        .map_err(|failure| Error::CannotCompare(failure.to_string()))
 }
 
 /// Refuses ranks whose grids or times differ: such ranks would wait for each other for ever.

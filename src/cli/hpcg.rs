@@ -209,6 +209,8 @@ impl HpcgFlags {
         alone.device.device = Devices::Each(vec![self.devices().of(0).clone()]);
         alone.split = None;
         alone.compare = false;
+        // The grid is that of all devices, also in hpcg.dat: flags win over the file.
+        (alone.npx, alone.npy, alone.npz) = (Some(1), Some(1), Some(1));
         (self.compare && self.device.device.here() > 1).then_some(alone)
     }
 
