@@ -57,6 +57,8 @@ fn prepare(flags: &HpcgFlags, ranks: &Ranks) -> Result<(Params, Device), Failure
     params.threads = flags.threads().unwrap_or_else(|| machine.threads_of(ranks));
     let device = agree(ranks, Device::open(&params, local))?;
     let room = agree(ranks, Room::of(&device, &params, machine, ranks))?;
+    let together = benchmark::common_precision(ranks, room.precision, params.precision);
+    agree(ranks, together)?;
     if let Some(share) = flags.fill() {
         let grid = room.fill(share, params.grid.np).map_err(Error::from);
         params.grid = smallest(ranks, &agree(ranks, grid)?);
