@@ -35,11 +35,13 @@ fn a_gpu_and_a_cpu_share_a_box_in_given_shares() {
         }
         assert_eq!(json["global"][2], 32);
         let reasons = json["not_official_because"].as_array().unwrap();
-        assert!(
-            reasons
-                .iter()
-                .any(|reason| reason.as_str().unwrap().contains("share one box"))
-        );
+        let told = |word| {
+            let mut reasons = reasons.iter().map(|reason| reason.as_str().unwrap());
+            reasons.any(|reason| reason.contains(word))
+        };
+        assert!(told("share one box"), "{reasons:?}");
+        assert!(told("partly on GPUs"), "{reasons:?}");
+        assert!(!told("--device-memory"), "{reasons:?}");
         let balance = json["balance"].as_f64().unwrap();
         assert!(balance > 0.0 && balance <= 1.0);
     }
