@@ -33,6 +33,11 @@ pub enum Error {
         /// What it says.
         what: String,
     },
+    /// Ranks that were told different things.
+    #[error(
+        "rank {0} was given another box, another grid of ranks or another time than rank 0; give all ranks the same flags and the same hpcg.dat"
+    )]
+    UnlikeRankZero(usize),
     /// Several processes, but no MPI to talk with.
     #[error(
         "mpirun started several processes, but this build has no MPI; build with --features mpi"
@@ -43,6 +48,11 @@ pub enum Error {
         "--compare rates one device alone, which mpirun's other ranks cannot take part in; leave it out, and rate that device in a run of its own"
     )]
     CompareUnderMpi,
+    /// The second run could not follow the first.
+    #[error(
+        "--compare cannot rate the first device alone on the whole box: {0}; or leave --compare out"
+    )]
+    CannotCompare(String),
     /// A box has too few planes to share.
     #[error(
         "{nz} planes are too few for {devices} devices: each needs at least 8; use a larger --nz"

@@ -28,8 +28,6 @@ pub struct Room {
     pub capacity: Option<u64>,
     /// The host.
     pub machine: Machine,
-    /// Ranks that share the host.
-    pub ranks_here: u64,
 }
 
 /// Rehearses on the least box what a device may refuse, so that it does so before any work: the
@@ -61,6 +59,17 @@ impl Job for OneVector {
     }
 }
 
+/// The smallest of the grids that the ranks found with [`Room::fill`], for all of them.
+pub fn smallest(ranks: &Ranks, grid: &Grid) -> Grid {
+    let mine = serde_json::to_vec(&[grid.nx, grid.ny, grid.nz[0]]).expect("plain numbers");
+    let all = ranks.gather_bytes(&mine);
+    let boxes = all
+        .iter()
+        .map(|bytes| serde_json::from_slice::<[usize; 3]>(bytes).expect("written just now"));
+    // They grow in x last: what is smaller in the first side that differs is so in all.
+    Grid::uniform(grid.np, boxes.min().expect("at least one rank"))
+}
+
 impl Room {
     /// The room on the device that the parameters choose, for one of these ranks.
     ///
@@ -82,7 +91,6 @@ impl Room {
             memory: device.memory(params),
             capacity,
             machine,
-            ranks_here: ranks.local().1 as u64,
         })
     }
 
@@ -121,7 +129,8 @@ impl Room {
         }
     }
 
-    /// The largest box whose data fill at most `share` of the device's memory.
+    /// The largest box whose data fill at most `share` of this rank's part of the device's memory.
+    /// Other ranks may find another one: see [`smallest`].
     ///
     /// # Errors
     /// If the memory is unknown, or not even the least box fits.
@@ -129,12 +138,13 @@ impl Room {
         let capacity = self.capacity.ok_or(InputError::FillOfUnknown)?;
         let limit = share * capacity as f64;
         let fits = |n| {
-            let Ok(geometry) = Grid::uniform(np, n).geometry(0) else {
+            let grid = Grid::uniform(np, n);
+            let Ok(geometry) = grid.geometry(grid.middle()) else {
                 return false;
             };
             let need = self.need(&geometry);
             let bytes = match self.kind {
-                DeviceKind::Cpu => need.host * self.ranks_here,
+                DeviceKind::Cpu => need.host,
                 DeviceKind::Gpu => need.device,
             };
             bytes as f64 <= limit
@@ -153,17 +163,14 @@ mod tests {
     use cubie_host::Ranks;
     use cubie_host::comm::{Reduce, Transport, threads};
 
-    /// A large box beside a small one: what both need is what counts, not twice the large one.
-    #[test]
-    fn unequal_boxes_fit_beside_each_other() {
-        let grid = Grid::split_in_z([1, 1, 2], [16, 16], 1, 64, 16);
-        let room = |free| Room {
+    fn room(free: u64, capacity: Option<u64>) -> Room {
+        Room {
             kind: DeviceKind::Cpu,
             precision: Precision::F64,
             format: Format::Split,
             device: "the host".into(),
             memory: None,
-            capacity: None,
+            capacity,
             machine: Machine {
                 memory: Some(Memory {
                     total: u64::MAX,
@@ -171,15 +178,51 @@ mod tests {
                 }),
                 threads: 1,
             },
-            ranks_here: 2,
+        }
+    }
+
+    /// Ranks that share a host fill together what is asked for, and nobody's halo is forgotten.
+    #[test]
+    fn many_ranks_fill_a_share_of_their_host_together() {
+        let total = 64 << 30;
+        for np in [[1, 1, 1], [2, 2, 2], [3, 3, 3]] {
+            let ranks = np.iter().product::<usize>();
+            let room = room(total, Some(total / ranks as u64));
+            let grid = room.fill(0.5, np).unwrap();
+            let geometries = (0..ranks).map(|rank| grid.geometry(rank).unwrap());
+            let needed: u64 = geometries.map(|geometry| room.need(&geometry).host).sum();
+            let filled = needed as f64 / total as f64;
+            assert!(filled > 0.4 && filled <= 0.5, "{np:?}: {filled}");
+        }
+    }
+
+    /// Ranks with more or less memory, in whatever precision, have one grid.
+    #[test]
+    fn all_ranks_take_the_box_that_fits_everywhere() {
+        let np = [1, 1, 3];
+        let fill = |rank: usize| {
+            let capacity = [64 << 30, 8 << 30, 9 << 30][rank];
+            room(u64::MAX, Some(capacity)).fill(0.5, np).unwrap()
         };
-        let needed = [0, 1].map(|rank| room(0).need(&grid.geometry(rank).unwrap()).host);
+        let grids = threads::run(3, |comm| {
+            let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Fast);
+            Ok::<_, Error>(smallest(&ranks, &fill(ranks.rank())))
+        });
+        assert_ne!(fill(0), fill(1));
+        assert_eq!(grids.unwrap(), [fill(1), fill(1), fill(1)]);
+    }
+
+    /// A large box beside a small one: what both need is what counts, not twice the large one.
+    #[test]
+    fn unequal_boxes_fit_beside_each_other() {
+        let grid = Grid::split_in_z([1, 1, 2], [16, 16], 1, 64, 16);
+        let needed = [0, 1].map(|rank| room(0, None).need(&grid.geometry(rank).unwrap()).host);
         assert!(needed[0] > 2 * needed[1]);
         let both: u64 = needed.iter().sum();
         let check = |free| {
             threads::run(2, |comm| {
                 let ranks = Ranks::new(Box::new(comm), Transport::Isend, Reduce::Fast);
-                room(free).check(&grid.geometry(ranks.rank())?, &ranks)
+                room(free, None).check(&grid.geometry(ranks.rank())?, &ranks)
             })
         };
         assert!(check(both).is_ok());

@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::fit::Room;
 use crate::machine::Machine;
 use crate::model::{Counts, Need, level_sizes};
-use crate::params::{DeviceChoice, Sizes};
+use crate::params::Sizes;
 use crate::results::DeviceKind;
 use crate::{Error, Params, Precision, results};
 
@@ -23,8 +23,10 @@ const REFERENCE_ITERATIONS: f64 = 60.0;
 const REFERENCE_EFFICIENCY: f64 = 0.5;
 
 /// What is to be planned.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// The flags that choose the device, each after a blank.
+    pub device_flags: String,
     /// Share of the device's memory to fill.
     pub fill: f64,
     /// Ranks, one a device.
@@ -42,7 +44,7 @@ pub struct Plan {
     pub device: results::Device,
     /// The precision.
     pub precision: Precision,
-    /// The flags that chose them, each after a blank.
+    /// The flags that chose the device, each after a blank.
     pub device_flags: String,
     /// The ranks and their boxes.
     pub grid: Grid,
@@ -87,12 +89,13 @@ impl Plan {
     /// # Errors
     /// If there is no such device, its memory is unknown, or nothing fits.
     pub fn new(params: &Params, machine: Machine, request: &Request) -> Result<Self, Error> {
-        let Request {
+        let &Request {
+            ref device_flags,
             fill,
             ranks,
             seconds,
             bandwidth,
-        } = *request;
+        } = request;
         let device = Device::open(params, 0)?;
         let precision = device.precision(params.precision, &Ranks::serial())?;
         let room = Room::of(&device, params, machine, &Ranks::serial())?;
@@ -102,17 +105,12 @@ impl Plan {
         };
         let np = least.grid(ranks)?.np;
         let grid = room.fill(fill, np)?;
-        // The rank with the most neighbours has the largest halo; the middle one is among them.
-        let middle = [0, 1, 2].map(|a| np[a] / 2);
-        let geometry = grid.geometry((middle[2] * np[1] + middle[1]) * np[0] + middle[0])?;
+        let geometry = grid.geometry(grid.middle())?;
 
         let host = cpu::read_bandwidth(params.threads) / 1e9;
         let (bandwidth, bandwidth_is) = match (bandwidth, room.kind) {
             (Some(given), _) => (given, BandwidthIs::Given),
-            (None, DeviceKind::Cpu) => (
-                cpu::read_bandwidth(params.threads) / 1e9,
-                BandwidthIs::Measured,
-            ),
+            (None, DeviceKind::Cpu) => (host, BandwidthIs::Measured),
             (None, DeviceKind::Gpu) => (ASSUMED_GPU_BANDWIDTH, BandwidthIs::Assumed),
         };
         let counts = Counts::new(&level_sizes(&geometry), 1, 1);
@@ -127,7 +125,7 @@ impl Plan {
         Ok(Self {
             device: device.describe(),
             precision,
-            device_flags: device_flags(params),
+            device_flags: device_flags.clone(),
             rows: geometry.global_rows(),
             nnz: geometry.global_nnz(),
             need: room.need(&geometry),
@@ -147,16 +145,4 @@ impl Plan {
     pub fn gflops(&self) -> f64 {
         self.flops / self.iteration / 1e9
     }
-}
-
-/// The device and the precision as flags, where they are not left to the program.
-fn device_flags(params: &Params) -> String {
-    let mut flags = String::new();
-    if params.device != DeviceChoice::Auto {
-        flags += &format!(" --device '{}'", params.device);
-    }
-    if let Some(precision) = params.precision {
-        flags += &format!(" --precision {precision}");
-    }
-    flags
 }

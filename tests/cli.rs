@@ -294,12 +294,14 @@ fn a_plan_starts_nothing_and_its_command_would_fit() {
     let output = cubie(dir.path(), args);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let plan = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        plan.contains("cubie hpcg --device 'cpu' --nx 32 --ny 32 --nz 40"),
-        "{plan}"
-    );
+    let command = "command     cubie hpcg --device 'cpu' --device-memory 4 --nx 32 --ny 32 --nz 40";
+    assert!(plan.contains(command), "{plan}");
     assert!(plan.contains("100.0 GB/s, as given"), "{plan}");
     assert!(files(dir.path()).is_empty());
+    let output = cubie(dir.path(), &format!("{args} --ranks 4 --threads 1"));
+    let plan = String::from_utf8(output.stdout).unwrap();
+    let command = "mpirun -n 4 cubie hpcg --device 'cpu' --threads 1 --device-memory 4 --nx";
+    assert!(plan.contains(command), "{plan}");
     refused(
         "plan --device cpu --fill 0.001 --device-memory 1",
         &["16 x 16 x 16", "larger --fill"],

@@ -1,17 +1,21 @@
 //! One box on several devices of a process, through the program.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn run(args: &str) -> Value {
+fn output(args: &str) -> Output {
     let dir = tempfile::tempdir().unwrap();
-    let out = Command::new(env!("CARGO_BIN_EXE_cubie"))
+    Command::new(env!("CARGO_BIN_EXE_cubie"))
         .args(args.split_whitespace())
         .args(["--rt", "0", "--quiet", "--json", "-"])
         .current_dir(dir.path())
         .output()
-        .unwrap();
+        .unwrap()
+}
+
+fn run(args: &str) -> Value {
+    let out = output(args);
     let text = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(0), "{args}: {text}");
     serde_json::from_slice(&out.stdout).unwrap()
@@ -31,11 +35,13 @@ fn a_gpu_and_a_cpu_share_a_box_in_given_shares() {
         }
         assert_eq!(json["global"][2], 32);
         let reasons = json["not_official_because"].as_array().unwrap();
-        assert!(
-            reasons
-                .iter()
-                .any(|reason| reason.as_str().unwrap().contains("share one box"))
-        );
+        let told = |word| {
+            let mut reasons = reasons.iter().map(|reason| reason.as_str().unwrap());
+            reasons.any(|reason| reason.contains(word))
+        };
+        assert!(told("share one box"), "{reasons:?}");
+        assert!(told("partly on GPUs"), "{reasons:?}");
+        assert!(!told("--device-memory"), "{reasons:?}");
         let balance = json["balance"].as_f64().unwrap();
         assert!(balance > 0.0 && balance <= 1.0);
     }
@@ -53,6 +59,24 @@ fn a_trial_finds_shares_and_one_device_is_rated_alone_when_asked() {
         "{heights:?}"
     );
     assert!(json["alone"]["gflops"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_grid_of_the_devices_is_not_that_of_the_first_alone() {
+    let json = run(
+        "--nx 16 --ny 16 --nz 32 --device cpu+cpu --npx 1 --npy 1 --npz 2 --split 1:1 --threads 1 --compare",
+    );
+    assert!(json["alone"]["gflops"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn what_the_first_cannot_do_alone_is_told_before_any_work() {
+    let out =
+        output("--nx 32 --nz 64 --device llvmpipe+cpu --split 1:7 --device-memory 0.015 --compare");
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{text}");
+    assert!(text.contains("leave --compare out"), "{text}");
+    assert!(text.contains("memory on the device"), "{text}");
 }
 
 #[test]

@@ -236,6 +236,11 @@ fn what_all_ranks_know_is_said_once() {
         (2, "net --json missing/n.json", "another path"),
         (2, "--nx 16 --rt 0 --device cpu+cpu+cpu", "3 devices"),
         (2, "--nx 16 --rt 0 --device cpu+cpu --compare", "--compare"),
+        (
+            2,
+            "--nx 16 --rt 0 --device cpu --precision f32x2",
+            "a CPU cannot",
+        ),
         (2, "stream --device cpu", "without mpirun"),
         (2, "plan --device cpu,cpu", "one --device"),
         (2, "explain missing.json", "cannot read"),

@@ -74,6 +74,12 @@ impl Grid {
         ]
     }
 
+    /// The rank in the middle: none has more neighbours, so none has a larger halo around its box.
+    pub fn middle(&self) -> usize {
+        let [x, y, z] = self.np.map(|np| np / 2);
+        (z * self.np[1] + y) * self.np[0] + x
+    }
+
     /// The box of `rank`.
     ///
     /// # Errors
@@ -295,6 +301,22 @@ mod tests {
         assert_eq!(g.neighbour([1, 0, 0]), Some(1));
         assert_eq!(g.neighbour([1, 1, 1]), Some(7));
         assert_eq!(g.neighbour([-1, 0, 0]), None);
+    }
+
+    #[test]
+    fn nobody_has_more_neighbours_than_the_middle() {
+        let steps = [-1, 0, 1];
+        let all = steps.map(|x| steps.map(|y| steps.map(|z| [x, y, z])));
+        for np in [[1, 1, 1], [2, 2, 1], [3, 2, 4], [5, 3, 3]] {
+            let grid = Grid::uniform(np, [16; 3]);
+            let neighbours = |rank| {
+                let geometry = grid.geometry(rank).unwrap();
+                let all = all.as_flattened().as_flattened().iter();
+                all.filter(|&&d| geometry.neighbour(d).is_some()).count()
+            };
+            let most = (0..grid.size()).map(neighbours).max().unwrap();
+            assert_eq!(neighbours(grid.middle()), most, "{np:?}");
+        }
     }
 
     #[test]

@@ -124,8 +124,11 @@ pub fn run(
     })
 }
 
-/// What the run as a whole computes in.
-fn common_precision(
+/// What the run as a whole computes in, where this rank computes in `mine`.
+///
+/// # Errors
+/// The same on all ranks: if what they compute in does not go together, or is not what was asked for.
+pub fn common_precision(
     ranks: &Ranks,
     mine: Precision,
     asked: Option<Precision>,

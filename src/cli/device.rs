@@ -6,7 +6,7 @@ use cubie_host::Order;
 use super::values::{PrecisionChoice, positive, positive_real, threads};
 use crate::machine::Machine;
 use crate::number::counted;
-use crate::params::{Devices, InputError, Params};
+use crate::params::{DeviceChoice, Devices, InputError, Params};
 
 /// Bytes of a GiB and of a MiB.
 const GIB: f64 = (1u64 << 30) as f64;
@@ -41,6 +41,23 @@ impl DeviceFlags {
     pub fn params_of_one(&self, machine: &Machine) -> Result<Params, InputError> {
         self.device.only()?;
         Ok(self.params(machine, Vec::new()))
+    }
+
+    /// The flags as they were given, each after a blank; none where they are left to the program.
+    pub fn spelled(&self) -> String {
+        let device = self.device.of(0);
+        let device = (*device != DeviceChoice::Auto).then(|| format!(" --device '{device}'"));
+        let precision = self
+            .precision
+            .0
+            .map(|value| format!(" --precision {value}"));
+        let threads = self.threads.map(|value| format!(" --threads {value}"));
+        let memory = self.device_memory;
+        let memory = memory.map(|value| format!(" --device-memory {value}"));
+        let limit = self.binding_limit;
+        let limit = limit.map(|value| format!(" --binding-limit {value}"));
+        let given = [device, precision, threads, memory, limit];
+        given.into_iter().flatten().collect()
     }
 
     /// Parameters for the first device and the least box.

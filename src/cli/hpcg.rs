@@ -165,11 +165,13 @@ impl HpcgFlags {
                 weights: self.split.as_ref().map(|weights| weights.0.clone()),
             });
         }
-        // Devices that share a box divide it when they are known.
+        // Devices that share a box divide it when they are known; nobody holds the whole.
         let ranks = if together > 1 { 1 } else { ranks };
         let grid = Sizes { n, np, unequal }.grid(ranks)?;
-        for rank in 0..grid.size() {
-            grid.geometry(rank)?;
+        if together == 1 {
+            for rank in 0..grid.size() {
+                grid.geometry(rank)?;
+            }
         }
         Ok(Params {
             grid,
@@ -209,6 +211,8 @@ impl HpcgFlags {
         alone.device.device = Devices::Each(vec![self.devices().of(0).clone()]);
         alone.split = None;
         alone.compare = false;
+        // The grid is that of all devices, also in hpcg.dat: flags win over the file.
+        (alone.npx, alone.npy, alone.npz) = (Some(1), Some(1), Some(1));
         (self.compare && self.device.device.here() > 1).then_some(alone)
     }
 
@@ -256,5 +260,26 @@ fn read_dat(dir: &Path) -> Result<Option<Dat>, InputError> {
         Err(why) => Err(InputError::DatUnreadable {
             why: why.to_string(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    /// 2048³ points are too many for one rank, and few for those of a cluster.
+    #[test]
+    fn a_box_that_many_ranks_share_may_be_too_large_for_one() {
+        let check = |device: &str| {
+            let cli = Cli::try_parse_from(["cubie", "--nx", "2048", "--device", device]).unwrap();
+            let Command::Hpcg(flags) = cli.command() else {
+                panic!("hpcg is the command without a name");
+            };
+            flags.check(64, &Machine::here(), Path::new("."))
+        };
+        assert!(check("gpu+cpu").is_ok());
+        assert!(check("gpu").is_err());
     }
 }

@@ -30,6 +30,7 @@ impl PlanFlags {
     /// What is to be planned.
     pub fn request(&self) -> plan::Request {
         plan::Request {
+            device_flags: self.device.spelled(),
             fill: self.fill,
             ranks: self.ranks,
             seconds: self.rt as u64,

@@ -62,8 +62,12 @@ pub fn text(plan: &Plan) -> String {
                 .into(),
         );
     }
+    let start = match ranks {
+        1 => String::new(),
+        _ => format!("mpirun -n {ranks} "),
+    };
     lines.push(format!(
-        "command     cubie hpcg{} --nx {nx} --ny {ny} --nz {nz} --rt {:.0}",
+        "command     {start}cubie hpcg{} --nx {nx} --ny {ny} --nz {nz} --rt {:.0}",
         plan.device_flags, plan.timed
     ));
     lines.join("\n") + "\n"

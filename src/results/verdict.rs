@@ -94,6 +94,9 @@ impl Results {
             ));
         }
         match self.fill() {
+            None if self.has_several_kinds() => reasons.push(
+                "the data are partly on GPUs and partly on hosts, so that there is no one memory of which they could fill a quarter; use devices of one kind".into(),
+            ),
             None => reasons.push(
                 "the size of the device's memory is unknown, so nobody can tell whether the data fill a quarter of it; state it with --device-memory".into(),
             ),
@@ -104,6 +107,12 @@ impl Results {
             Some(_) => {}
         }
         reasons
+    }
+
+    /// Whether some ranks are on GPUs and others on CPUs.
+    fn has_several_kinds(&self) -> bool {
+        let kind = self.device.kind;
+        self.ranks_detail.iter().any(|rank| rank.kind != kind)
     }
 
     /// What the rating may call itself, in a few words.
