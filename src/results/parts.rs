@@ -224,7 +224,7 @@ pub struct Times {
     pub ops: PerOp,
     /// Whether `ops` is shared out by bytes because the device has no timestamps.
     pub estimated: bool,
-    /// Seconds in the reductions of dot products; only in runs under MPI.
+    /// Seconds in the reductions of dot products; only with several ranks.
     pub allreduce: Option<Allreduce>,
 }
 

@@ -127,7 +127,7 @@ pub struct Traffic {
     pub exchanges: u64,
     /// Bytes that this rank sent in them.
     pub bytes: u64,
-    /// Seconds in them, from packed to unpacked.
+    /// Seconds in them, from packed to unpacked; with overlap without what was worked on meanwhile.
     pub seconds: f64,
     /// Seconds in sums over the ranks.
     pub reductions: f64,
