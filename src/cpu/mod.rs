@@ -34,7 +34,7 @@ use split::{Corrected, Portion, Split, Sums};
 
 pub use bandwidth::read_bandwidth;
 pub use pages::{PageSize, Pages};
-pub(crate) use prefetch::{Ahead, Past, Prefetch, SecondLevel};
+pub(crate) use prefetch::{Ahead, prefetch};
 pub use simd::name as simd_name;
 
 /// The cores of this process, computing in `T`.

@@ -12,7 +12,7 @@ pub(crate) enum Ahead {
 
 impl Ahead {
     /// What this machine's cores are fast with. Intel's get few lines at a time past their caches:
-    /// there HPCG is twice as fast with the second level (docs/measurements.md).
+    /// there HPCG is up to 1.9 times as fast with the second level (docs/measurements.md).
     pub(crate) fn here() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -26,53 +26,29 @@ impl Ahead {
     }
 }
 
-/// One way to fetch ahead, for kernels to be compiled for.
-pub(crate) trait Prefetch {
-    /// Fetches what a stream, which is read forward or `backward`, needs soon.
-    fn prefetch<T>(stream: &T, backward: bool);
-}
-
-/// [`Ahead::Past`]
-pub(crate) struct Past;
-/// [`Ahead::SecondLevel`]
-pub(crate) struct SecondLevel;
-
-impl Prefetch for Past {
-    #[inline(always)]
-    fn prefetch<T>(stream: &T, backward: bool) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch of any address is harmless.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_NTA, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_NTA>(soon(stream, 1 << 10, backward));
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (stream, backward);
-    }
-}
-
-impl Prefetch for SecondLevel {
-    #[inline(always)]
-    fn prefetch<T>(stream: &T, backward: bool) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch of any address is harmless.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T1>(soon(stream, 4 << 10, backward));
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (stream, backward);
-    }
-}
-
-/// So many bytes ahead of a stream.
-#[cfg(target_arch = "x86_64")]
+/// Fetches what a stream, which is read forward or `backward`, needs soon: as [`Ahead::Past`], or
+/// else as [`Ahead::SecondLevel`].
 #[inline(always)]
-fn soon<T>(stream: &T, bytes: usize, backward: bool) -> *const i8 {
-    let stream = std::ptr::from_ref(stream).cast::<i8>();
-    if backward {
-        stream.wrapping_sub(bytes)
-    } else {
-        stream.wrapping_add(bytes)
+pub(crate) fn prefetch<const PAST: bool, T>(stream: &T, backward: bool) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_NTA, _MM_HINT_T1, _mm_prefetch};
+        let bytes = if PAST { 1 << 10 } else { 4 << 10 };
+        let stream = std::ptr::from_ref(stream).cast::<i8>();
+        let soon = if backward {
+            stream.wrapping_sub(bytes)
+        } else {
+            stream.wrapping_add(bytes)
+        };
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe {
+            if PAST {
+                _mm_prefetch::<_MM_HINT_NTA>(soon);
+            } else {
+                _mm_prefetch::<_MM_HINT_T1>(soon);
+            }
+        }
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (stream, backward);
 }

@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::check::Check;
 use super::kernels::{BLOCK, Line};
-use crate::cpu::{Ahead, PageSize, Pages, Past, Prefetch, SecondLevel};
+use crate::cpu::{Ahead, PageSize, Pages, prefetch};
 use crate::pool::Pool;
 use crate::real::Real;
 
@@ -127,13 +127,13 @@ pub(super) fn gather<T: Real, const N: usize>(
     x: &[T],
 ) -> f64 {
     match ahead {
-        Ahead::Past => gather_with::<Past, T, N>(a, columns, x),
-        Ahead::SecondLevel => gather_with::<SecondLevel, T, N>(a, columns, x),
+        Ahead::Past => gather_with::<true, T, N>(a, columns, x),
+        Ahead::SecondLevel => gather_with::<false, T, N>(a, columns, x),
     }
 }
 
 #[inline(always)]
-fn gather_with<P: Prefetch, T: Real, const N: usize>(
+fn gather_with<const PAST: bool, T: Real, const N: usize>(
     a: &[Line<T, N>],
     columns: &[Columns<N>],
     x: &[T],
@@ -142,8 +142,8 @@ fn gather_with<P: Prefetch, T: Real, const N: usize>(
     let block = |(a, columns): (&[Line<T, N>], &[Columns<N>])| {
         let mut sums = [T::ZERO; N];
         for (a, columns) in a.iter().zip(columns) {
-            P::prefetch(a, false);
-            P::prefetch(columns, false);
+            prefetch::<PAST, _>(a, false);
+            prefetch::<PAST, _>(columns, false);
             let x = x[columns.first as usize..]
                 .first_chunk::<REACH>()
                 .expect("x reaches so far");

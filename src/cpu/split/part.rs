@@ -8,7 +8,7 @@ use super::columns::{Columns, Near, Slots};
 use super::slices::Slices;
 use super::store;
 use crate::cpu::pages::Pages;
-use crate::cpu::prefetch::{Ahead, Past, Prefetch, SecondLevel};
+use crate::cpu::prefetch::{Ahead, prefetch};
 use crate::cpu::simd::{LANES, madd};
 use crate::pool::SharedSlice;
 use crate::real::Real;
@@ -92,10 +92,10 @@ impl<T: Real> Part<T> {
                 unsafe {
                     match self.ahead {
                         Ahead::Past => {
-                            subtract_near::<S, Past, T>(simd, values, cols, x, &mut sums, backward);
+                            subtract_near::<true, S, T>(simd, values, cols, x, &mut sums, backward);
                         }
                         Ahead::SecondLevel => {
-                            subtract_near::<S, SecondLevel, T>(
+                            subtract_near::<false, S, T>(
                                 simd, values, cols, x, &mut sums, backward,
                             );
                         }
@@ -119,7 +119,7 @@ impl<T: Real> Part<T> {
 /// # Safety
 /// As [`Part::subtract`].
 #[inline(always)]
-unsafe fn subtract_near<S: Simd, P: Prefetch, T: Real>(
+unsafe fn subtract_near<const PAST: bool, S: Simd, T: Real>(
     simd: S,
     values: &[[T; LANES]],
     cols: &[Near],
@@ -128,8 +128,8 @@ unsafe fn subtract_near<S: Simd, P: Prefetch, T: Real>(
     backward: bool,
 ) {
     for (values, cols) in values.iter().zip(cols) {
-        P::prefetch(values, backward);
-        P::prefetch(cols, backward);
+        prefetch::<PAST, _>(values, backward);
+        prefetch::<PAST, _>(cols, backward);
         // SAFETY: by the caller's promise.
         let xs = unsafe {
             let x = x.add(cols.first as usize);
