@@ -26,6 +26,10 @@ impl Ahead {
     }
 }
 
+/// How far ahead: what memory delivers before the first of it arrives, 20 GB/s for 150 ns, and more.
+#[cfg(target_arch = "x86_64")]
+const BYTES: usize = 4 << 10;
+
 /// Fetches what a stream, which is read forward or `backward`, needs soon: as [`Ahead::Past`], or
 /// else as [`Ahead::SecondLevel`].
 #[inline(always)]
@@ -33,12 +37,11 @@ pub(crate) fn prefetch<const PAST: bool, T>(stream: &T, backward: bool) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_NTA, _MM_HINT_T1, _mm_prefetch};
-        let bytes = if PAST { 1 << 10 } else { 4 << 10 };
         let stream = std::ptr::from_ref(stream).cast::<i8>();
         let soon = if backward {
-            stream.wrapping_sub(bytes)
+            stream.wrapping_sub(BYTES)
         } else {
-            stream.wrapping_add(bytes)
+            stream.wrapping_add(BYTES)
         };
         // SAFETY: a prefetch of any address is harmless.
         unsafe {

@@ -4,7 +4,11 @@
 //! The rows of a slice are neighbours, so their entries have columns close together. A slot of a
 //! slice takes one entry of each row, and its columns must lie within 256 of each other; a row may
 //! have its entries in any slots. A slice where that cannot be done, such as one in which only
-//! some rows touch the halo, keeps columns of four bytes. All this looks at the columns alone.
+//! some rows touch the halo, keeps columns of four bytes. Best are slots whose columns follow each
+//! other, as they do along the lines of a grid: a kernel sees it by the offsets and loads their x at
+//! once. All this looks at the columns alone.
+
+use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
@@ -13,6 +17,9 @@ use crate::cpu::simd::LANES;
 
 /// The farthest that the columns of a slot may be from that of its first entry.
 const REACH: u32 = 127;
+
+/// The offsets of columns that follow each other, as along the lines of a grid.
+pub(super) const IN_A_ROW: [u8; LANES] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// No entry: padding.
 pub(super) const NONE: u32 = u32::MAX;
@@ -109,9 +116,16 @@ impl Unpacked {
     }
 
     /// Packs the columns of a slice, of which padding has the column [`NONE`], or keeps them.
-    pub(super) fn pack(&mut self, slice: usize, cols: &[[u32; LANES]], near: &mut [Near]) {
+    /// Padding may refer to the columns that are `spare`.
+    pub(super) fn pack(
+        &mut self,
+        slice: usize,
+        cols: &[[u32; LANES]],
+        near: &mut [Near],
+        spare: &Spare,
+    ) {
         let all = cols.iter().zip(near);
-        if !all.into_iter().all(|(cols, near)| near.pack(cols)) {
+        if !all.into_iter().all(|(cols, near)| near.pack(cols, spare)) {
             self.slices.push(slice);
             let padded = |cols: &[u32; LANES]| cols.map(|col| if col == NONE { 0 } else { col });
             self.cols.extend(cols.iter().map(padded));
@@ -119,9 +133,36 @@ impl Unpacked {
     }
 }
 
+/// Columns whose x nobody writes while a part is visited, so that padding may refer to them: those
+/// below `end`, without `own`.
+#[derive(Clone)]
+pub(super) struct Spare {
+    pub(super) own: Range<usize>,
+    pub(super) end: usize,
+}
+
+impl Spare {
+    /// The first of eight columns in a row that these are, or could be with their padding.
+    fn row(&self, cols: &[u32; LANES]) -> Option<u32> {
+        let (l, &col) = (0..).zip(cols).find(|(_, col)| **col != NONE)?;
+        let first = col.checked_sub(l)?;
+        let fits = |(col, expected): (u32, u32)| {
+            let at = expected as usize;
+            col == expected || col == NONE && at < self.end && !self.own.contains(&at)
+        };
+        let all = cols.iter().copied().zip(first..);
+        all.into_iter().all(fits).then_some(first)
+    }
+}
+
 impl Near {
     /// Becomes these columns; false if they are too far apart.
-    fn pack(&mut self, cols: &[u32; LANES]) -> bool {
+    fn pack(&mut self, cols: &[u32; LANES], spare: &Spare) -> bool {
+        if let Some(first) = spare.row(cols) {
+            self.first = first;
+            self.offsets = IN_A_ROW;
+            return true;
+        }
         let present = cols.iter().copied().filter(|&col| col != NONE);
         self.first = present.min().unwrap_or(0);
         self.offsets = [0; LANES];
@@ -158,7 +199,14 @@ impl<T: Copy> Rows<T> {
             cols[slot][lane] = col;
             values[slot][lane] = value;
         };
-        if !self.fit_as_they_are()
+        if let Some(lines) = self.lines(width) {
+            for (lane, row) in (0..).zip(&self.0) {
+                for &entry in row {
+                    let slot = lines.binary_search(&entry.0.wrapping_sub(lane));
+                    put(lane as usize, slot.expect("all are there"), entry);
+                }
+            }
+        } else if !self.fit_as_they_are()
             && let Some(slots) = self.slots(width)
         {
             for (lane, row) in self.0.iter().enumerate() {
@@ -179,6 +227,24 @@ impl<T: Copy> Rows<T> {
                     .for_each(|(slot, &entry)| put(lane, slot, entry));
             }
         }
+    }
+
+    /// The columns that a row in lane 0 would need for the entries of all rows to follow those of the
+    /// lane before; `None` if these are more than `width`.
+    fn lines(&self, width: usize) -> Option<Vec<u32>> {
+        let mut lines: Vec<u32> = Vec::with_capacity(width);
+        for (lane, row) in (0..).zip(&self.0) {
+            for &(col, _) in row {
+                let line = col.wrapping_sub(lane);
+                if let Err(at) = lines.binary_search(&line) {
+                    if lines.len() == width {
+                        return None;
+                    }
+                    lines.insert(at, line);
+                }
+            }
+        }
+        Some(lines)
     }
 
     /// Whether the k-th entries of all rows are close to each other for each k.
@@ -221,6 +287,7 @@ mod tests {
     use super::*;
 
     const LANE: [u32; LANES] = [0, 1, 2, 3, 4, 5, 6, 7];
+    const NO_SPARE: Spare = Spare { own: 0..0, end: 0 };
 
     impl Columns {
         fn at(&self, slice: usize, slot: usize, lane: usize) -> usize {
@@ -235,7 +302,7 @@ mod tests {
 
     fn one_slice(cols: &[[u32; LANES]; 2]) -> Columns {
         let (mut near, mut unpacked) = (Pages::zeros(2), Unpacked::default());
-        unpacked.pack(0, cols, &mut near);
+        unpacked.pack(0, cols, &mut near, &NO_SPARE);
         Columns::new(
             2,
             1,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 
 use cubie_host::Ordered;
 
+use super::columns::Spare;
 use super::filling::{Filler, NewPart, NewTriangle};
 use super::part::place;
 use super::slices::Slices;
@@ -48,7 +49,7 @@ impl<T: Real> Split<T> {
             .enumerate()
             .map(|(number, color)| {
                 let slices = Slices::new(color.rows.clone(), color.block, nx * ny);
-                let mut new = Color::new(pool, level, slices, &coarse);
+                let mut new = Color::new(pool, level, slices, &coarse, f2c.len());
                 (new.number, new.first_chunk) = (number, first_chunk);
                 first_chunk += new.slices.chunks();
                 new
@@ -149,15 +150,30 @@ fn lead(slices: &Slices, i: usize, j: usize) -> isize {
 }
 
 impl<T: Real> Color<T> {
-    /// The rows of one colour, taken from a level.
-    fn new(pool: &Pool, level: &Ordered<'_>, slices: Slices, coarse: &[u32]) -> Self {
+    /// The rows of one colour, taken from a level of whose rows so many are injected.
+    fn new(
+        pool: &Pool,
+        level: &Ordered<'_>,
+        slices: Slices,
+        coarse: &[u32],
+        injected: usize,
+    ) -> Self {
         let A = &level.level.A;
         let len = slices.len();
         let widths = widest(pool, level, &slices, coarse);
         let mut diagonal = Pages::zeros(len * LANES);
-        let mut lower = NewTriangle::new(len, widths.lower, false);
-        let mut upper = NewTriangle::new(len, widths.upper, true);
-        let mut injected = NewPart::new(len, widths.injected);
+        // A sweep writes the rows of this colour, and halos come while others are visited.
+        let spare = Spare {
+            own: slices.rows.clone(),
+            end: A.nrow,
+        };
+        let mut lower = NewTriangle::new(len, widths.lower, false, spare.clone());
+        let mut upper = NewTriangle::new(len, widths.upper, true, spare);
+        let coarse_rows = Spare {
+            own: 0..0,
+            end: injected,
+        };
+        let mut injected = NewPart::new(len, widths.injected, coarse_rows);
         let mut boundary = vec![false; if A.ncol > A.nrow { len } else { 0 }];
         // At least one: the last slice of a run waits for all of the run before.
         let most_lead = AtomicIsize::new(1);

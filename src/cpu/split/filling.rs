@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::columns::{Columns, NONE, Near, Rows, Unpacked};
+use super::columns::{Columns, NONE, Near, Rows, Spare, Unpacked};
 use super::part::{Chain, Part, Triangle, place};
 use crate::cpu::pages::Pages;
 use crate::cpu::prefetch::Ahead;
@@ -16,6 +16,7 @@ pub(super) struct NewPart<T> {
     slices: usize,
     values: Pages<T>,
     near: Pages<Near>,
+    spare: Spare,
     unpacked: Mutex<Vec<Unpacked>>,
 }
 
@@ -26,6 +27,7 @@ pub(super) struct Filler<'a, T> {
     cols: Vec<[u32; LANES]>,
     values: SharedSlice<T>,
     near: SharedSlice<Near>,
+    spare: Spare,
     unpacked: Unpacked,
     to: &'a Mutex<Vec<Unpacked>>,
 }
@@ -35,12 +37,14 @@ pub(super) struct SharedPart<'a, T> {
     width: usize,
     values: SharedSlice<T>,
     near: SharedSlice<Near>,
+    spare: Spare,
     unpacked: &'a Mutex<Vec<Unpacked>>,
 }
 
 impl<T: Real> NewPart<T> {
-    pub(super) fn new(slices: usize, width: usize) -> Self {
+    pub(super) fn new(slices: usize, width: usize, spare: Spare) -> Self {
         Self {
+            spare,
             width,
             slices,
             values: Pages::zeros(slices * width * LANES),
@@ -53,6 +57,7 @@ impl<T: Real> NewPart<T> {
             width: self.width,
             values: SharedSlice::new(&mut self.values),
             near: SharedSlice::new(&mut self.near),
+            spare: self.spare.clone(),
             unpacked: &self.unpacked,
         }
     }
@@ -75,6 +80,7 @@ impl<'a, T: Real> SharedPart<'a, T> {
             cols: vec![[NONE; LANES]; self.width],
             values: self.values,
             near: self.near,
+            spare: self.spare.clone(),
             unpacked: Unpacked::default(),
             to: self.unpacked,
         }
@@ -100,7 +106,7 @@ impl<T: Real> Filler<'_, T> {
         self.cols.fill([NONE; LANES]);
         self.rows.place(values.as_chunks_mut().0, &mut self.cols);
         self.rows.clear();
-        self.unpacked.pack(slice, &self.cols, near);
+        self.unpacked.pack(slice, &self.cols, near, &self.spare);
     }
 
     /// Ends the member's work.
@@ -133,10 +139,15 @@ pub(super) struct SharedChain<T> {
 }
 
 impl<T: Real> NewTriangle<T> {
-    pub(super) fn new(slices: usize, [far, chain]: [usize; 2], is_upper: bool) -> Self {
+    pub(super) fn new(
+        slices: usize,
+        [far, chain]: [usize; 2],
+        is_upper: bool,
+        spare: Spare,
+    ) -> Self {
         Self {
             is_upper,
-            far: NewPart::new(slices, far),
+            far: NewPart::new(slices, far, spare),
             chain: Chain {
                 width: chain,
                 values: Pages::zeros(slices * chain),

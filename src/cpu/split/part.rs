@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use super::columns::{Columns, Near, Slots};
+use super::columns::{Columns, IN_A_ROW, Near, Slots};
 use super::slices::Slices;
 use super::store;
 use crate::cpu::pages::Pages;
@@ -131,11 +131,16 @@ unsafe fn subtract_near<const PAST: bool, S: Simd, T: Real>(
         prefetch::<PAST, _>(values, backward);
         prefetch::<PAST, _>(cols, backward);
         // SAFETY: by the caller's promise.
-        let xs = unsafe {
+        unsafe {
             let x = x.add(cols.first as usize);
-            cols.offsets.map(|offset| *x.add(usize::from(offset)))
-        };
-        T::subtract_products(simd, values, &xs, sums);
+            // One load instead of eight and seven instructions to put them together.
+            if cols.offsets == IN_A_ROW {
+                T::subtract_products(simd, values, &*x.cast(), sums);
+            } else {
+                let xs = cols.offsets.map(|offset| *x.add(usize::from(offset)));
+                T::subtract_products(simd, values, &xs, sums);
+            }
+        }
     }
 }
 
