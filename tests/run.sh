@@ -14,7 +14,7 @@ fail() {
 }
 
 # Two programs that play a GPU, one with f64 and one without it and with strict limits:
-# Mesa's lavapipe, and the SwiftShader in a part of Chromium that needs no browser.
+# Mesa's lavapipe, and the SwiftShader that comes with Chromium.
 lavapipe() { first /usr/share/vulkan/icd.d 'lvp_icd*.json'; }
 swiftshader() { first /usr/lib/chromium vk_swiftshader_icd.json; }
 first() { [ ! -d "$1" ] || find "$1" -name "$2" -print -quit; }
@@ -22,6 +22,8 @@ first() { [ ! -d "$1" ] || find "$1" -name "$2" -print -quit; }
 missing=()
 [ -n "$(lavapipe)" ] || missing+=(mesa-vulkan-drivers)
 [ -n "$(swiftshader)" ] || missing+=(chromium-common)
+# The browser itself, to look at pages.
+command -v chromium >/dev/null || missing+=(chromium)
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 ldconfig=$(command -v ldconfig || echo /sbin/ldconfig)
 "$ldconfig" -p | grep 'libvulkan\.so\.1' >/dev/null || missing+=(libvulkan1)

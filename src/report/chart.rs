@@ -185,7 +185,7 @@ impl Plot {
             let _ = write!(
                 svg,
                 "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/><text class=\"tick middle\" x=\"{x:.1}\" y=\"{}\">{}</text>",
-                bottom + 18.0,
+                bottom + 22.0,
                 label(tick)
             );
         }

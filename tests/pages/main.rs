@@ -1,5 +1,7 @@
 //! Saved runs side by side: the table, CSV, the page, and files that are of no use.
 
+mod browser;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 
 /// A saved run, as the recorded snapshot has it.
 fn saved() -> Value {
-    let snapshot = include_str!("snapshots/report__json.snap");
+    let snapshot = include_str!("../snapshots/report__json.snap");
     let start = snapshot.find("\n{").expect("an object after the head");
     serde_json::from_str(&snapshot[start..]).expect("whole JSON")
 }
@@ -22,7 +24,8 @@ fn report(dir: &Path, args: &str) -> Output {
         .expect("the program starts")
 }
 
-/// A directory with three runs: one as recorded, one on two ranks, one with numbers that are none.
+/// A directory with three runs: one as recorded, one on two ranks, one with numbers that are none;
+/// and with what `cubie stream` measured on their device.
 fn runs() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let write =
@@ -50,6 +53,13 @@ fn runs() -> tempfile::TempDir {
     broken["checks"]["symmetry"]["passed"] = json!(false);
     broken["optimised"]["scaled_residuals"] = json!([0.1, null, 0.0]);
     write("broken.json", &broken);
+    let rows = [("Read", 8_000_000_000_u64), ("Triad", 24_000_000_000)].map(
+        |(name, bytes)| json!({ "name": name, "bytes": bytes, "avg": 1.0, "min": 1.0, "max": 1.0 }),
+    );
+    let stream = json!({ "schema": "cubie stream 1", "skipped": [], "runs": [{
+        "device": "Some GPU", "bind": "", "cpus": [], "precision": "f64", "elements": 1_000_000_000, "element_bytes": 8,
+        "times": 2, "clock": "a clock", "rows": rows, "check": { "bound": 1e-13, "failures": [] } }] });
+    write("stream.json", &stream);
     dir
 }
 
@@ -129,14 +139,7 @@ fn pages_are_whole_and_need_no_network() {
 #[test]
 fn with_stream_figures_the_page_tells_the_bound() {
     let dir = runs();
-    let rows = [("Read", 8_000_000_000_u64), ("Triad", 24_000_000_000)].map(
-        |(name, bytes)| json!({ "name": name, "bytes": bytes, "avg": 1.0, "min": 1.0, "max": 1.0 }),
-    );
-    let stream = json!({ "schema": "cubie stream 1", "skipped": [], "runs": [{
-        "device": "Some GPU", "bind": "", "cpus": [], "precision": "f64", "elements": 1_000_000_000, "element_bytes": 8,
-        "times": 2, "clock": "a clock", "rows": rows, "check": { "bound": 1e-13, "failures": [] } }] });
-    fs::write(dir.path().join("s.json"), stream.to_string()).unwrap();
-    let output = report(dir.path(), "one.json --html page.html --stream s.json");
+    let output = report(dir.path(), "one.json --html page.html --stream stream.json");
     assert!(output.status.success(), "{output:?}");
     let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
     // 192.85 GB in 18.7011 s of 24 GB/s.
