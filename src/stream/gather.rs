@@ -1,4 +1,4 @@
-//! Σ a_i x_(j_i): what memory and cores give to a product with a sparse matrix whose x is in a cache.
+//! Σ c_i x_(j_i): what memory and cores give to a product with a sparse matrix whose x is in a cache.
 //!
 //! Values and columns stream in as those of HPCG's rows do: a first column for a line of values and
 //! an offset of one byte for each. Lines take the columns of a 27-point stencil in eight colours in
@@ -125,7 +125,7 @@ fn first(sides: [usize; 3], line: usize) -> u32 {
     u32::try_from(column).expect("HPCG's columns have 32 bits")
 }
 
-/// Σ a_i x_(j_i) over lines with their columns.
+/// Σ c_i x_(j_i) over lines with their columns.
 #[inline(always)]
 pub(super) fn gather<T: Real, const N: usize>(
     ahead: Ahead,

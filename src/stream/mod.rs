@@ -1,7 +1,7 @@
 //! `cubie stream`: what the memory of a device gives, by McCalpin's STREAM.
 //!
 //! Copy `c = a`, Scale `b = q c`, Add `c = a + b`, Triad `a = b + q c`, and Dot `Σ a b` and Read `Σ a`,
-//! on arrays that no cache holds; on a CPU also Gather `Σ a_i x_(j_i)` with x in cache. A rate is the bytes of the arrays over the least time; the reads
+//! on arrays that no cache holds; on a CPU also Gather `Σ c_i x_(j_i)` with x in cache. A rate is the bytes of the arrays over the least time; the reads
 //! that a cache makes of lines to be written do not count. `-nt` are stores past the caches.
 
 mod bind;
@@ -31,6 +31,10 @@ pub(crate) const SCALAR: f64 = 53.0 / 128.0;
 /// Bytes of an array on a GPU.
 const GPU_ARRAY: u64 = 256 << 20;
 
+/// Bytes of an array over all times of a measurement beside a run, each of which passes over some
+/// twenty arrays.
+const BESIDE_BYTES: usize = 2 << 30;
+
 /// What is to be measured.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -53,17 +57,22 @@ pub struct Request {
 
 impl Request {
     /// A short measurement of the device and with the threads of a run that has just ended. On a
-    /// CPU an array has as many bytes as the run works on, if caches could hold them, and x the size
-    /// of the run's.
+    /// CPU the arrays together have as many bytes as the run works on, if caches could hold some of
+    /// them, and x the size of the run's: so they find in the caches what the run finds there.
     pub fn beside(run: &Results, machine: &Machine) -> Self {
         let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
         let bytes = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX);
         let on_gpu = run.device.kind == DeviceKind::Gpu;
+        let single = run.precision != Precision::F64;
+        let element = if single { 4 } else { 8 };
+        let elements = (bytes / (3 * element)).min(beyond_caches(&Topology::here(), element));
+        // About a second: others who use the same memory come and go.
+        let times = (BESIDE_BYTES / (elements * element).max(1)).clamp(10, 50);
         Self {
-            elements: (!on_gpu).then(|| (bytes / 8).min(beyond_caches(&Topology::here(), 8))),
-            times: 10,
+            elements: (!on_gpu).then_some(elements),
+            times: if on_gpu { 10 } else { times },
             // The precision of MG. Not every GPU has the other.
-            single: run.precision != Precision::F64,
+            single,
             threads: (!on_gpu).then(|| threads.min(machine.threads)),
             bind: None,
             local: Some(run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX))),

@@ -51,7 +51,9 @@ fn look(dir: &Path, page: &str, width: u32, dark: bool) -> Seen {
     let blink = format!("--blink-settings={scheme}");
     let output = chromium(dir, &["--dump-dom", &window, &blink], "copy.html");
     let dom = String::from_utf8(output.stdout).unwrap();
-    let (_, rest) = dom.rsplit_once("<pre id=\"seen\">").expect("the script ran");
+    let (_, rest) = dom
+        .rsplit_once("<pre id=\"seen\">")
+        .expect("the script ran");
     let seen = rest.split_once("</pre>").unwrap().0;
     let seen = seen.replace("&lt;", "<").replace("&gt;", ">");
     let seen: Seen = serde_json::from_str(&seen.replace("&amp;", "&")).unwrap();
