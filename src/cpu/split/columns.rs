@@ -364,4 +364,32 @@ mod tests {
         assert_eq!(columns.slice_bytes(0), 2 * size_of::<Near>());
         assert_eq!((columns.at(0, 1, 0), columns.at(0, 1, 3)), (9000, 9003));
     }
+
+    #[test]
+    fn rows_at_a_boundary_keep_columns_in_a_row() {
+        // Lane 0 lacks the neighbour before it, and its only entry is another's second.
+        let mut entries = Rows::new();
+        (0..).zip(&LANE).for_each(|(lane, l)| {
+            if lane > 0 {
+                entries.push(lane, 500 + l, 1);
+            }
+            entries.push(lane, 700 + l, 2);
+        });
+        let (mut values, mut cols) = ([[0; LANES]; 2], [[NONE; LANES]; 2]);
+        entries.place(&mut values, &mut cols);
+        assert_eq!((values[0][0], values[0][7], values[1]), (0, 1, [2; LANES]));
+        let packed = |own: Range<usize>, end: usize| {
+            let mut near = Pages::<Near>::zeros(2);
+            let spare = Spare { own, end };
+            Unpacked::default().pack(0, &cols, &mut near, &spare);
+            assert!(near[1].offsets == IN_A_ROW && near[1].first == 700);
+            near[0].offsets == IN_A_ROW
+        };
+        assert!(packed(0..0, 501));
+        assert!(!packed(0..0, 500), "the padding's column is in the halo");
+        assert!(
+            !packed(400..501, 800),
+            "a sweep writes the padding's column"
+        );
+    }
 }
