@@ -171,7 +171,8 @@ fn memory_of(run: &Run) -> Option<Streams> {
     if run.results.ranks > 1 {
         return None;
     }
-    match memory_now(run) {
+    let request = Request::of_memory(&run.results, &Machine::here());
+    match cubie::stream::run(&run.device_choice(), &request) {
         Ok(streams) => Some(streams),
         Err(error) => {
             eprintln!("the page tells no bound, since the memory could not be measured: {error}");
@@ -180,7 +181,7 @@ fn memory_of(run: &Run) -> Option<Streams> {
     }
 }
 
-/// Measures the memory of a run's device, as the run used it.
+/// Measures what memory and caches of a run's device give to so many bytes as the run works on.
 fn memory_now(run: &Run) -> Result<Streams, cubie::Error> {
     let request = Request::beside(&run.results, &Machine::here());
     cubie::stream::run(&run.device_choice(), &request)

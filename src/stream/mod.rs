@@ -35,6 +35,9 @@ const GPU_ARRAY: u64 = 256 << 20;
 /// twenty arrays.
 const BESIDE_BYTES: usize = 2 << 30;
 
+/// Bytes of an array at most where nobody asked for a long look at the memory.
+const MOST_OF_MEMORY: usize = 256 << 20;
+
 /// What is to be measured.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -77,6 +80,18 @@ impl Request {
             bind: None,
             local: Some(run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX))),
             pages: None,
+        }
+    }
+
+    /// The same on arrays that no cache holds, however small the run was: what its memory gives.
+    pub fn of_memory(run: &Results, machine: &Machine) -> Self {
+        let beside = Self::beside(run, machine);
+        let element = if beside.single { 4 } else { 8 };
+        let most = beyond_caches(&Topology::here(), element).min(MOST_OF_MEMORY / element);
+        Self {
+            elements: beside.elements.map(|_| most),
+            times: 10,
+            ..beside
         }
     }
 }
