@@ -32,6 +32,8 @@ pub struct Topology {
 const CACHES: u64 = 4;
 /// Bytes of the caches where the system does not tell.
 const ASSUMED_CACHE: u64 = 32 << 20;
+/// Bytes of an array at most where the memory is only looked at in passing.
+const MOST_IN_SHORT: usize = 256 << 20;
 
 /// Where Linux describes its CPUs.
 const SYSTEM: &str = "/sys/devices/system/cpu";
@@ -88,8 +90,15 @@ impl Topology {
     }
 
     /// Bytes of an array that no cache holds.
-    pub fn beyond_caches(&self) -> u64 {
-        CACHES * self.last_level_cache.unwrap_or(ASSUMED_CACHE)
+    pub fn beyond_caches(&self) -> usize {
+        let bytes = CACHES * self.last_level_cache.unwrap_or(ASSUMED_CACHE);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// The same, but no more than a look at the memory may take in passing: from 96³ on that needs no
+    /// more memory than HPCG's run.
+    pub fn beyond_caches_in_short(&self) -> usize {
+        self.beyond_caches().min(MOST_IN_SHORT)
     }
 
     /// Cores, each counted once however many hardware threads it has.

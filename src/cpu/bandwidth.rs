@@ -8,16 +8,13 @@ use super::pages::Pages;
 use crate::pool::Pool;
 use crate::topology::Topology;
 
-/// Bytes of the vector at most, so that from 96³ on the probe needs no more memory than the run.
-const MOST: u64 = 256 << 20;
 /// Measurements, of which the best counts.
 const ROUNDS: usize = 3;
 
 /// Bytes a second that so many threads read.
 pub fn read_bandwidth(threads: usize) -> f64 {
     let pool = Pool::new(threads);
-    let bytes = Topology::here().beyond_caches().min(MOST);
-    let len = usize::try_from(bytes).expect("at most MOST") / size_of::<f64>();
+    let len = Topology::here().beyond_caches_in_short() / size_of::<f64>();
     let mut values = Pages::<f64>::zeros(len);
     // Whoever reads a part has touched it first.
     pool.split(&mut values, |_, part| part.fill(1.0));

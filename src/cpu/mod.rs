@@ -35,6 +35,7 @@ use split::{Corrected, Portion, Split, Sums};
 pub use bandwidth::read_bandwidth;
 pub use pages::{PageSize, Pages};
 pub(crate) use prefetch::{Ahead, prefetch};
+pub(crate) use simd::in_a_row;
 pub use simd::name as simd_name;
 
 /// The cores of this process, computing in `T`.

@@ -24,6 +24,17 @@ pub(super) fn madd<S: Simd, T: Real>(a: T, b: T, c: T) -> T {
     }
 }
 
+/// The offsets of columns that follow each other.
+pub(crate) const fn in_a_row<const N: usize>() -> [u8; N] {
+    let mut offsets = [0; N];
+    let mut l = 1;
+    while l < N {
+        offsets[l] = offsets[l - 1] + 1;
+        l += 1;
+    }
+    offsets
+}
+
 /// The name of the instructions in use.
 pub fn name() -> String {
     format!("{:?}", Arch::new())

@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::check::Check;
 use super::kernels::{BLOCK, Line};
-use crate::cpu::{Ahead, PageSize, Pages, prefetch};
+use crate::cpu::{Ahead, PageSize, Pages, in_a_row, prefetch};
 use crate::pool::Pool;
 use crate::real::Real;
 
@@ -103,13 +103,6 @@ where
         let exact = a * self.columns.iter().map(x).sum::<f64>();
         check.compare("Gather", sum, exact, bound);
     }
-}
-
-/// The offsets of columns that follow each other.
-#[inline(always)]
-fn in_a_row<const N: usize>() -> [u8; N] {
-    #[expect(clippy::cast_possible_truncation, reason = "a line has few values")]
-    std::array::from_fn(|l| l as u8)
 }
 
 /// The first column of a line: the rows of a colour in turn, each with its 27 neighbours. Of the three

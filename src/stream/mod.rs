@@ -10,91 +10,26 @@ mod cpu;
 mod error;
 mod gather;
 mod kernels;
+mod request;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpu::PageSize;
 use crate::gpu;
 use crate::machine::{Machine, cpu_name};
 use crate::params::DeviceChoice;
-use crate::results::{DeviceKind, Results};
 use crate::topology::Topology;
 use crate::{Error, Precision};
 
 pub use bind::{Bind, PLANS, Plan};
 pub use check::Check;
 pub use error::StreamError;
+pub use request::Request;
 
 /// STREAM's q. A pass turns a into (2q + q²) a, so with about √2 − 1 the arrays keep their size
 /// however often they are passed over, but never stay as they are. Exact in single precision.
 pub(crate) const SCALAR: f64 = 53.0 / 128.0;
 /// Bytes of an array on a GPU.
 const GPU_ARRAY: u64 = 256 << 20;
-
-/// Bytes of an array over all times of a measurement beside a run, each of which passes over some
-/// twenty arrays.
-const BESIDE_BYTES: usize = 2 << 30;
-
-/// Bytes of an array at most where nobody asked for a long look at the memory.
-const MOST_OF_MEMORY: usize = 256 << 20;
-
-/// What is to be measured.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Elements of each array; `None` leaves it to the caches.
-    pub elements: Option<usize>,
-    /// How often each kernel runs; the first time does not count.
-    pub times: usize,
-    /// In single precision instead of double.
-    pub single: bool,
-    /// Threads of a CPU, if the user said how many.
-    pub threads: Option<usize>,
-    /// Where they are pinned, if the user said it; else compactly.
-    pub bind: Option<Bind>,
-    /// Points of the box, multiples of 2, as whose columns a CPU gathers; `None` takes a box whose x
-    /// the second-level cache holds.
-    pub local: Option<[usize; 3]>,
-    /// The pages of a CPU's arrays, if the user said which; else large, as those of HPCG's runs.
-    pub pages: Option<PageSize>,
-}
-
-impl Request {
-    /// A short measurement of the device and with the threads of a run that has just ended. On a
-    /// CPU the arrays together have as many bytes as the run works on, if caches could hold some of
-    /// them, and x the size of the run's: so they find in the caches what the run finds there.
-    pub fn beside(run: &Results, machine: &Machine) -> Self {
-        let threads = usize::try_from(run.threads).unwrap_or(usize::MAX);
-        let bytes = usize::try_from(run.memory.optimise).unwrap_or(usize::MAX);
-        let on_gpu = run.device.kind == DeviceKind::Gpu;
-        let single = run.precision != Precision::F64;
-        let element = if single { 4 } else { 8 };
-        let elements = (bytes / (3 * element)).min(beyond_caches(&Topology::here(), element));
-        // About a second: others who use the same memory come and go.
-        let times = (BESIDE_BYTES / (elements * element).max(1)).clamp(10, 50);
-        Self {
-            elements: (!on_gpu).then_some(elements),
-            times: if on_gpu { 10 } else { times },
-            // The precision of MG. Not every GPU has the other.
-            single,
-            threads: (!on_gpu).then(|| threads.min(machine.threads)),
-            bind: None,
-            local: Some(run.local.map(|n| usize::try_from(n).unwrap_or(usize::MAX))),
-            pages: None,
-        }
-    }
-
-    /// The same on arrays that no cache holds, however small the run was: what its memory gives.
-    pub fn of_memory(run: &Results, machine: &Machine) -> Self {
-        let beside = Self::beside(run, machine);
-        let element = if beside.single { 4 } else { 8 };
-        let most = beyond_caches(&Topology::here(), element).min(MOST_OF_MEMORY / element);
-        Self {
-            elements: beside.elements.map(|_| most),
-            times: 10,
-            ..beside
-        }
-    }
-}
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -320,7 +255,7 @@ fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
             able: "f32; add --single".into(),
         });
     }
-    let (precision, element_bytes) = width(request);
+    let (precision, element_bytes) = width(request.single);
     let fits = adapter.memory.map_or(GPU_ARRAY, |memory| memory / 8);
     let default = GPU_ARRAY.min(fits).min(device.limit());
     let elements = request
@@ -357,9 +292,9 @@ fn on_gpu(device: &gpu::Device, request: &Request) -> Result<Streams, Error> {
 fn on_cpu(request: &Request) -> Result<Streams, Error> {
     let topology = Topology::here();
     let (bindings, skipped) = bindings(&topology, request)?;
-    let (precision, element_bytes) = width(request);
+    let (precision, element_bytes) = width(request.single);
     let line = 64 / element_bytes;
-    let default = beyond_caches(&topology, element_bytes);
+    let default = topology.beyond_caches() / element_bytes;
     // Whole cache lines, and at least one for each thread.
     let threads = bindings.iter().map(|(_, cpus)| cpus.len()).max();
     let lines = request
@@ -403,11 +338,6 @@ fn on_cpu(request: &Request) -> Result<Streams, Error> {
     })
 }
 
-/// Elements of an array that no cache holds.
-fn beyond_caches(topology: &Topology, element_bytes: usize) -> usize {
-    usize::try_from(topology.beyond_caches()).unwrap_or(usize::MAX) / element_bytes
-}
-
 /// Bindings by name, each with the CPUs of its threads.
 type Bindings = Vec<(String, Vec<usize>)>;
 
@@ -434,10 +364,7 @@ fn bindings(
     Ok((bindings, skipped))
 }
 
-fn width(request: &Request) -> (&'static str, usize) {
-    if request.single {
-        ("f32", 4)
-    } else {
-        ("f64", 8)
-    }
+/// The name of a precision, and bytes of an element.
+fn width(single: bool) -> (&'static str, usize) {
+    if single { ("f32", 4) } else { ("f64", 8) }
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde::Deserialize;
 
-use super::{report, runs};
+use super::{page, runs};
 
 /// What the script says.
 #[derive(Debug, Deserialize)]
@@ -59,12 +59,6 @@ fn look(dir: &Path, page: &str, width: u32, dark: bool) -> Seen {
     let seen: Seen = serde_json::from_str(&seen.replace("&amp;", "&")).unwrap();
     assert_eq!((seen.dark, seen.width), (dark, width));
     seen
-}
-
-fn page(dir: &Path, args: &str) -> String {
-    let output = report(dir, &format!("{args} --html page.html"));
-    assert!(output.status.success(), "{output:?}");
-    fs::read_to_string(dir.join("page.html")).unwrap()
 }
 
 #[test]

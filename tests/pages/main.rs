@@ -24,6 +24,13 @@ fn report(dir: &Path, args: &str) -> Output {
         .expect("the program starts")
 }
 
+/// The page of some runs, with flags if there are any.
+fn page(dir: &Path, args: &str) -> String {
+    let output = report(dir, &format!("{args} --html page.html"));
+    assert!(output.status.success(), "{output:?}");
+    fs::read_to_string(dir.join("page.html")).unwrap()
+}
+
 /// A directory with three runs: one as recorded, one on two ranks, one with numbers that are none;
 /// and with what `cubie stream` measured on their device.
 fn runs() -> tempfile::TempDir {
@@ -89,9 +96,7 @@ fn runs_stand_side_by_side() {
 fn pages_are_whole_and_need_no_network() {
     let dir = runs();
     let page = |runs: &str| {
-        let output = report(dir.path(), &format!("{runs} --html page.html"));
-        assert!(output.status.success(), "{output:?}");
-        let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+        let page = page(dir.path(), runs);
         assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
         for word in [
             "http:",
@@ -139,9 +144,7 @@ fn pages_are_whole_and_need_no_network() {
 #[test]
 fn with_stream_figures_the_page_tells_the_bound() {
     let dir = runs();
-    let output = report(dir.path(), "one.json --html page.html --stream stream.json");
-    assert!(output.status.success(), "{output:?}");
-    let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+    let page = page(dir.path(), "one.json --stream stream.json");
     // 192.85 GB in 18.7011 s of 24 GB/s.
     assert!(
         page.contains("43.0 %") && page.contains("24.0 GB/s") && page.contains("Roofline"),
@@ -218,12 +221,7 @@ fn the_command_repeats_the_run() {
     let mut command = |change: &dyn Fn(&mut Value)| {
         change(&mut run);
         fs::write(dir.path().join("r.json"), run.to_string()).unwrap();
-        assert!(
-            report(dir.path(), "r.json --html page.html")
-                .status
-                .success()
-        );
-        let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+        let page = page(dir.path(), "r.json");
         let (_, rest) = page.split_once("<code>").unwrap();
         rest.split_once("</code>").unwrap().0.to_owned()
     };

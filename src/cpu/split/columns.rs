@@ -13,13 +13,10 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 
 use crate::cpu::pages::Pages;
-use crate::cpu::simd::LANES;
+use crate::cpu::simd::{LANES, in_a_row};
 
 /// The farthest that the columns of a slot may be from that of its first entry.
 const REACH: u32 = 127;
-
-/// The offsets of columns that follow each other, as along the lines of a grid.
-pub(super) const IN_A_ROW: [u8; LANES] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// No entry: padding.
 pub(super) const NONE: u32 = u32::MAX;
@@ -160,7 +157,7 @@ impl Near {
     fn pack(&mut self, cols: &[u32; LANES], spare: &Spare) -> bool {
         if let Some(first) = spare.row(cols) {
             self.first = first;
-            self.offsets = IN_A_ROW;
+            self.offsets = in_a_row();
             return true;
         }
         let present = cols.iter().copied().filter(|&col| col != NONE);
@@ -199,7 +196,11 @@ impl<T: Copy> Rows<T> {
             cols[slot][lane] = col;
             values[slot][lane] = value;
         };
-        if let Some(lines) = self.lines(width) {
+        let lines = match self.follow_each_other() {
+            true => None,
+            false => self.lines(width),
+        };
+        if let Some(lines) = lines {
             for (lane, row) in (0..).zip(&self.0) {
                 for &entry in row {
                     let slot = lines.binary_search(&entry.0.wrapping_sub(lane));
@@ -227,6 +228,18 @@ impl<T: Copy> Rows<T> {
                     .for_each(|(slot, &entry)| put(lane, slot, entry));
             }
         }
+    }
+
+    /// Whether the k-th entries of all rows are in columns that follow each other for each k.
+    fn follow_each_other(&self) -> bool {
+        let [first, others @ ..] = &self.0;
+        (1..).zip(others).all(|(lane, row)| {
+            row.len() == first.len()
+                && first
+                    .iter()
+                    .zip(row)
+                    .all(|(a, b)| b.0.wrapping_sub(a.0) == lane)
+        })
     }
 
     /// The columns that a row in lane 0 would need for the entries of all rows to follow those of the
@@ -382,8 +395,8 @@ mod tests {
             let mut near = Pages::<Near>::zeros(2);
             let spare = Spare { own, end };
             Unpacked::default().pack(0, &cols, &mut near, &spare);
-            assert!(near[1].offsets == IN_A_ROW && near[1].first == 700);
-            near[0].offsets == IN_A_ROW
+            assert!(near[1].offsets == in_a_row() && near[1].first == 700);
+            near[0].offsets == in_a_row()
         };
         assert!(packed(0..0, 501));
         assert!(!packed(0..0, 500), "the padding's column is in the halo");

@@ -27,7 +27,7 @@ pub(super) struct Filler<'a, T> {
     cols: Vec<[u32; LANES]>,
     values: SharedSlice<T>,
     near: SharedSlice<Near>,
-    spare: Spare,
+    spare: &'a Spare,
     unpacked: Unpacked,
     to: &'a Mutex<Vec<Unpacked>>,
 }
@@ -37,7 +37,7 @@ pub(super) struct SharedPart<'a, T> {
     width: usize,
     values: SharedSlice<T>,
     near: SharedSlice<Near>,
-    spare: Spare,
+    spare: &'a Spare,
     unpacked: &'a Mutex<Vec<Unpacked>>,
 }
 
@@ -57,7 +57,7 @@ impl<T: Real> NewPart<T> {
             width: self.width,
             values: SharedSlice::new(&mut self.values),
             near: SharedSlice::new(&mut self.near),
-            spare: self.spare.clone(),
+            spare: &self.spare,
             unpacked: &self.unpacked,
         }
     }
@@ -80,7 +80,7 @@ impl<'a, T: Real> SharedPart<'a, T> {
             cols: vec![[NONE; LANES]; self.width],
             values: self.values,
             near: self.near,
-            spare: self.spare.clone(),
+            spare: self.spare,
             unpacked: Unpacked::default(),
             to: self.unpacked,
         }
@@ -106,7 +106,7 @@ impl<T: Real> Filler<'_, T> {
         self.cols.fill([NONE; LANES]);
         self.rows.place(values.as_chunks_mut().0, &mut self.cols);
         self.rows.clear();
-        self.unpacked.pack(slice, &self.cols, near, &self.spare);
+        self.unpacked.pack(slice, &self.cols, near, self.spare);
     }
 
     /// Ends the member's work.

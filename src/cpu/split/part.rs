@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use super::columns::{Columns, IN_A_ROW, Near, Slots};
+use super::columns::{Columns, Near, Slots};
 use super::slices::Slices;
 use super::store;
 use crate::cpu::pages::Pages;
 use crate::cpu::prefetch::{Ahead, prefetch};
-use crate::cpu::simd::{LANES, madd};
+use crate::cpu::simd::{LANES, in_a_row, madd};
 use crate::pool::SharedSlice;
 use crate::real::Real;
 
@@ -134,7 +134,7 @@ unsafe fn subtract_near<const PAST: bool, S: Simd, T: Real>(
         unsafe {
             let x = x.add(cols.first as usize);
             // One load instead of eight and seven instructions to put them together.
-            if cols.offsets == IN_A_ROW {
+            if cols.offsets == in_a_row() {
                 T::subtract_products(simd, values, &*x.cast(), sums);
             } else {
                 let xs = cols.offsets.map(|offset| *x.add(usize::from(offset)));
