@@ -153,7 +153,7 @@ fn gather_with<const PAST: bool, T: Real, const N: usize>(
                 }
             };
             // As the rows of HPCG do: one load where columns follow each other.
-            if columns.offsets == in_a_row() {
+            if columns.offsets == const { in_a_row() } {
                 add(x.first_chunk().expect("fewer than REACH"));
             } else {
                 add(&columns.offsets.map(|offset| x[usize::from(offset)]));

@@ -196,18 +196,16 @@ impl<T: Copy> Rows<T> {
             cols[slot][lane] = col;
             values[slot][lane] = value;
         };
-        let lines = match self.follow_each_other() {
-            true => None,
-            false => self.lines(width),
-        };
-        if let Some(lines) = lines {
+        let in_order = self.follow_each_other();
+        if !in_order && let Some(lines) = self.lines(width) {
             for (lane, row) in (0..).zip(&self.0) {
                 for &entry in row {
                     let slot = lines.binary_search(&entry.0.wrapping_sub(lane));
                     put(lane as usize, slot.expect("all are there"), entry);
                 }
             }
-        } else if !self.fit_as_they_are()
+        } else if !in_order
+            && !self.fit_as_they_are()
             && let Some(slots) = self.slots(width)
         {
             for (lane, row) in self.0.iter().enumerate() {

@@ -134,7 +134,7 @@ unsafe fn subtract_near<const PAST: bool, S: Simd, T: Real>(
         unsafe {
             let x = x.add(cols.first as usize);
             // One load instead of eight and seven instructions to put them together.
-            if cols.offsets == in_a_row() {
+            if cols.offsets == const { in_a_row() } {
                 T::subtract_products(simd, values, &*x.cast(), sums);
             } else {
                 let xs = cols.offsets.map(|offset| *x.add(usize::from(offset)));
