@@ -87,6 +87,16 @@ impl Columns {
         }
     }
 
+    /// Calls back with the columns of each slot of a slice, those of padding too.
+    pub(super) fn for_each(&self, slice: usize, mut slot: impl FnMut(&[u32; LANES])) {
+        match self.of(slice) {
+            Slots::Near(slots) => slots
+                .iter()
+                .for_each(|near| slot(&near.offsets.map(|offset| near.first + u32::from(offset)))),
+            Slots::Whole(slots) => slots.iter().for_each(slot),
+        }
+    }
+
     /// Bytes that a visit of a slice reads.
     pub(super) fn slice_bytes(&self, slice: usize) -> usize {
         match self.of(slice) {
@@ -113,40 +123,40 @@ impl Unpacked {
     }
 
     /// Packs the columns of a slice, of which padding has the column [`NONE`], or keeps them.
-    /// Padding may refer to the columns that are `spare`.
+    /// Padding may refer to the columns that are `spare`, and to the column `idle`.
     pub(super) fn pack(
         &mut self,
         slice: usize,
         cols: &[[u32; LANES]],
         near: &mut [Near],
         spare: &Spare,
+        idle: u32,
     ) {
-        let all = cols.iter().zip(near);
-        if !all.into_iter().all(|(cols, near)| near.pack(cols, spare)) {
+        let mut all = cols.iter().zip(near);
+        if !all.all(|(cols, near)| near.pack(cols, spare, idle)) {
             self.slices.push(slice);
-            let padded = |cols: &[u32; LANES]| cols.map(|col| if col == NONE { 0 } else { col });
+            let padded = |cols: &[u32; LANES]| cols.map(|col| if col == NONE { idle } else { col });
             self.cols.extend(cols.iter().map(padded));
         }
     }
 }
 
-/// Columns whose x nobody writes while a part is visited, so that padding may refer to them: those
-/// below `end`, without `own`.
+/// Ranges of columns whose x nobody writes while a part is visited, so that padding may refer to those
+/// in the range of what it pads.
 #[derive(Clone)]
-pub(super) struct Spare {
-    pub(super) own: Range<usize>,
-    pub(super) end: usize,
-}
+pub(super) struct Spare(pub(super) Vec<Range<usize>>);
 
 impl Spare {
     /// The first of eight columns in a row that these are, or could be with their padding.
     fn row(&self, cols: &[u32; LANES]) -> Option<u32> {
-        let (l, &col) = (0..).zip(cols).find(|(_, col)| **col != NONE)?;
-        let first = col.checked_sub(l)?;
-        let fits = |(col, expected): (u32, u32)| {
-            let at = expected as usize;
-            col == expected || col == NONE && at < self.end && !self.own.contains(&at)
+        let (l, &present) = (0..).zip(cols).find(|(_, col)| **col != NONE)?;
+        let first = present.checked_sub(l)?;
+        let pads = |at: u32| {
+            let both = [present as usize, at as usize];
+            let mut ranges = self.0.iter();
+            ranges.any(|range| both.iter().all(|col| range.contains(col)))
         };
+        let fits = |(col, at): (u32, u32)| col == at || col == NONE && pads(at);
         let all = cols.iter().copied().zip(first..);
         all.into_iter().all(fits).then_some(first)
     }
@@ -154,14 +164,14 @@ impl Spare {
 
 impl Near {
     /// Becomes these columns; false if they are too far apart.
-    fn pack(&mut self, cols: &[u32; LANES], spare: &Spare) -> bool {
+    fn pack(&mut self, cols: &[u32; LANES], spare: &Spare, idle: u32) -> bool {
         if let Some(first) = spare.row(cols) {
             self.first = first;
             self.offsets = in_a_row();
             return true;
         }
         let present = cols.iter().copied().filter(|&col| col != NONE);
-        self.first = present.min().unwrap_or(0);
+        self.first = present.min().unwrap_or(idle);
         self.offsets = [0; LANES];
         for (offset, &col) in self.offsets.iter_mut().zip(cols) {
             if col != NONE {
@@ -298,7 +308,7 @@ mod tests {
     use super::*;
 
     const LANE: [u32; LANES] = [0, 1, 2, 3, 4, 5, 6, 7];
-    const NO_SPARE: Spare = Spare { own: 0..0, end: 0 };
+    const NO_SPARE: Spare = Spare(Vec::new());
 
     impl Columns {
         fn at(&self, slice: usize, slot: usize, lane: usize) -> usize {
@@ -313,7 +323,7 @@ mod tests {
 
     fn one_slice(cols: &[[u32; LANES]; 2]) -> Columns {
         let (mut near, mut unpacked) = (Pages::zeros(2), Unpacked::default());
-        unpacked.pack(0, cols, &mut near, &NO_SPARE);
+        unpacked.pack(0, cols, &mut near, &NO_SPARE, 0);
         Columns::new(
             2,
             1,
@@ -389,18 +399,17 @@ mod tests {
         let (mut values, mut cols) = ([[0; LANES]; 2], [[NONE; LANES]; 2]);
         entries.place(&mut values, &mut cols);
         assert_eq!((values[0][0], values[0][7], values[1]), (0, 1, [2; LANES]));
-        let packed = |own: Range<usize>, end: usize| {
+        let packed = |spare: [Range<usize>; 2]| {
             let mut near = Pages::<Near>::zeros(2);
-            let spare = Spare { own, end };
-            Unpacked::default().pack(0, &cols, &mut near, &spare);
+            Unpacked::default().pack(0, &cols, &mut near, &Spare(spare.to_vec()), 0);
             assert!(near[1].offsets == in_a_row() && near[1].first == 700);
             near[0].offsets == in_a_row()
         };
-        assert!(packed(0..0, 501));
-        assert!(!packed(0..0, 500), "the padding's column is in the halo");
+        assert!(packed([0..400, 500..600]));
         assert!(
-            !packed(400..501, 800),
+            !packed([0..400, 501..600]),
             "a sweep writes the padding's column"
         );
+        assert!(!packed([0..501, 501..600]), "it is of another colour");
     }
 }

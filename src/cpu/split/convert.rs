@@ -8,12 +8,14 @@ use cubie_host::Ordered;
 use super::columns::Spare;
 use super::filling::{Filler, NewPart, NewTriangle};
 use super::part::place;
+use super::slabs::Slabs;
 use super::slices::Slices;
 use super::{Color, Injected, NOT_INJECTED, Split};
 use crate::cpu::pages::Pages;
 use crate::cpu::simd::LANES;
 use crate::pool::{Pool, SharedSlice};
 use crate::real::Real;
+use crate::topology::Topology;
 
 /// Entries of a row, or the most among some rows, in each of the parts.
 #[derive(Clone, Copy, Default)]
@@ -56,12 +58,17 @@ impl<T: Real> Split<T> {
             })
             .collect();
         let injected = injected_slices(&colors, &coarse);
+        // From a cache that all of x fits into, a sweep gets it as fast colour by colour.
+        let cache = Topology::here().last_level_cache.unwrap_or(u64::MAX);
+        let large = (A.ncol * size_of::<T>()) as u64 > cache;
+        let slabs = large.then(|| Slabs::new(pool, &colors)).flatten();
         Self {
             nrow: A.nrow,
             ncol: A.ncol,
             colors,
             f2c,
             injected,
+            slabs,
         }
     }
 }
@@ -163,16 +170,11 @@ impl<T: Real> Color<T> {
         let widths = widest(pool, level, &slices, coarse);
         let mut diagonal = Pages::zeros(len * LANES);
         // A sweep writes the rows of this colour, and halos come while others are visited.
-        let spare = Spare {
-            own: slices.rows.clone(),
-            end: A.nrow,
-        };
+        let others = level.order.colors.iter().map(|color| color.rows.clone());
+        let spare = Spare(others.filter(|rows| *rows != slices.rows).collect());
         let mut lower = NewTriangle::new(len, widths.lower, false, spare.clone());
         let mut upper = NewTriangle::new(len, widths.upper, true, spare);
-        let coarse_rows = Spare {
-            own: 0..0,
-            end: injected,
-        };
+        let coarse_rows = Spare(std::iter::once(0..injected).collect());
         let mut injected = NewPart::new(len, widths.injected, coarse_rows);
         let mut boundary = vec![false; if A.ncol > A.nrow { len } else { 0 }];
         // At least one: the last slice of a run waits for all of the run before.
@@ -222,11 +224,13 @@ impl<T: Real> Color<T> {
                         }
                     });
                 }
+                // Whoever visits a slice may read its rows.
+                let own = u32::try_from(rows.start).expect("columns have 32 bits");
                 // SAFETY: each slice belongs to one member.
                 unsafe {
-                    lower.place(slice);
-                    upper.place(slice);
-                    injected.place(slice);
+                    lower.place(slice, own);
+                    upper.place(slice, own);
+                    injected.place(slice, 0);
                     if needs_halo {
                         shared_boundary.slice_mut(slice..slice + 1)[0] = true;
                     }

@@ -88,11 +88,12 @@ impl<'a, T: Real> SharedPart<'a, T> {
 }
 
 impl<T: Real> Filler<'_, T> {
-    /// Stores the entries in `rows` as those of a slice, and leaves none there.
+    /// Stores the entries in `rows` as those of a slice, and leaves none there. Padding may always
+    /// refer to the column `idle`.
     ///
     /// # Safety
     /// No other thread touches the slice.
-    pub(super) unsafe fn place(&mut self, slice: usize) {
+    pub(super) unsafe fn place(&mut self, slice: usize, idle: u32) {
         let width = self.cols.len();
         let slots = slice * width..(slice + 1) * width;
         // SAFETY: by the caller's promise.
@@ -106,7 +107,8 @@ impl<T: Real> Filler<'_, T> {
         self.cols.fill([NONE; LANES]);
         self.rows.place(values.as_chunks_mut().0, &mut self.cols);
         self.rows.clear();
-        self.unpacked.pack(slice, &self.cols, near, self.spare);
+        self.unpacked
+            .pack(slice, &self.cols, near, self.spare, idle);
     }
 
     /// Ends the member's work.

@@ -11,6 +11,7 @@ mod convert;
 mod filling;
 mod part;
 mod restrict;
+mod slabs;
 mod slices;
 mod smooth;
 mod spmv;
@@ -24,6 +25,7 @@ pub(super) use spmv::spmv;
 pub(super) use sweep::{ChunkSums, Sums};
 
 use part::{Part, Triangle};
+use slabs::Slabs;
 use slices::Slices;
 
 use super::pages::Pages;
@@ -38,6 +40,8 @@ pub(super) struct Split<T> {
     /// The fine row of each coarse row; empty on the coarsest level.
     pub(super) f2c: Vec<u32>,
     injected: Vec<Injected>,
+    /// How a sweep visits all colours together; `None` if it visits one after the other.
+    slabs: Option<Slabs>,
 }
 
 /// The rows of one colour.

@@ -7,7 +7,7 @@
 
 use pulp::Simd;
 
-use super::sweep::{Visit, accumulate, progress, sweep};
+use super::sweep::{Course, Visit, accumulate, sweep};
 use super::{Color, Portion, Split, Sums, load, store};
 use crate::cpu::simd::LANES;
 use crate::pool::{Pool, SharedSlice};
@@ -15,7 +15,7 @@ use crate::real::Real;
 
 /// The colours of a backward sweep: without the last one if its rows are independent, since
 /// nothing has changed after the forward sweep computed them.
-pub(super) fn backward<T: Real>(A: &Split<T>) -> impl Iterator<Item = &Color<T>> {
+pub(super) fn backward<T: Real>(A: &Split<T>) -> impl Iterator<Item = &Color<T>> + Clone {
     let spare = A.colors.last().is_some_and(|last| !last.slices.ordered());
     A.colors[..A.colors.len() - usize::from(spare)].iter().rev()
 }
@@ -25,7 +25,7 @@ pub(in crate::cpu) fn symgs<T: Real>(pool: &Pool, A: &Split<T>, r: &[T], x: &mut
     assert!(x.len() == A.ncol && r.len() >= A.nrow);
     let x = SharedSlice::new(x);
     let (forward, back) = (Relax::<_, false> { r, x }, Relax::<_, true> { r, x });
-    let (ahead, behind) = (progress(A), progress(A));
+    let (ahead, behind) = (Course::new(A), Course::new(A));
     let all = Portion::All;
     pool.run(|member| {
         sweep(member, A.colors.iter(), all, &forward, &ahead, None);
@@ -46,7 +46,7 @@ pub(in crate::cpu) fn smooth_from_zero<T: Real>(
     let x = SharedSlice::new(x);
     let work = work.map(|work| SharedSlice::new(work));
     let (forward, back) = (ForwardFromZero { r, x }, BackwardFromZero { x, work });
-    let (ahead, behind) = (progress(A), progress(A));
+    let (ahead, behind) = (Course::new(A), Course::new(A));
     let all = Portion::All;
     pool.run(|member| {
         sweep(member, A.colors.iter(), all, &forward, &ahead, None);
@@ -85,9 +85,16 @@ pub(in crate::cpu) fn correct_first<T: Real>(
     mut vectors: Corrected<'_, T>,
     sums: Sums,
 ) {
-    let (visit, first) = (vectors.forward(A), &A.colors[..1]);
+    let (visit, first, course) = (vectors.forward(A), &A.colors[..1], Course::new(A));
     pool.run(|member| {
-        sweep(member, first.iter(), Portion::Interior, &visit, &[], sums);
+        sweep(
+            member,
+            first.iter(),
+            Portion::Interior,
+            &visit,
+            &course,
+            sums,
+        );
     });
 }
 
@@ -102,8 +109,8 @@ pub(in crate::cpu) fn correct_and_smooth<T: Real>(
     let forward = vectors.forward(A);
     let ForwardCorrected { r, x, work, .. } = forward;
     let back = BackwardCorrected { r, x, work };
-    let (first, others) = A.colors.split_at(1);
-    let (ahead, behind) = (progress(A), progress(A));
+    let (first, others) = A.colors.split_at(usize::from(portion != Portion::All));
+    let (ahead, behind) = (Course::new(A), Course::new(A));
     let all = Portion::All;
     pool.run(|member| {
         sweep(member, first.iter(), portion, &forward, &ahead, sums);

@@ -2,7 +2,8 @@
 
 use pulp::Simd;
 
-use super::sweep::{Visit, accumulate, visit_slabs};
+use super::slabs::visit_slabs;
+use super::sweep::{Visit, accumulate};
 use super::{Color, Portion, Split, Sums, load, store};
 use crate::cpu::simd::{LANES, madd};
 use crate::pool::{Pool, SharedSlice};

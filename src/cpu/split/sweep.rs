@@ -1,4 +1,4 @@
-//! Visits of all slices of a matrix: colour by colour, plane behind plane, or in any order.
+//! Visits of all slices of a matrix: colour by colour, or plane behind plane.
 //!
 //! Where rows depend on each other, each member of a team has its share of every plane. It waits
 //! until the rest of the plane before it is done, and so much of the next one before it that
@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
+use super::slabs::Slabs;
 use super::{Color, Portion, Split};
 use crate::cpu::simd::{LANES, dispatch, madd};
 use crate::pool::{Done, Member, SharedSlice, Wave};
@@ -62,12 +63,12 @@ fn keep<T>(all: Sums, color: &Color<T>, chunk: usize, portion: Portion, sums: &[
 }
 
 /// Visits some chunks of a colour, which belong to this thread.
-struct Chunks<'a, T, V> {
-    color: &'a Color<T>,
-    chunks: Range<usize>,
-    portion: Portion,
-    visit: &'a V,
-    sums: Sums,
+pub(super) struct Chunks<'a, T, V> {
+    pub(super) color: &'a Color<T>,
+    pub(super) chunks: Range<usize>,
+    pub(super) portion: Portion,
+    pub(super) visit: &'a V,
+    pub(super) sums: Sums,
 }
 
 impl<T: Real, V: Visit<T>> WithSimd for Chunks<'_, T, V> {
@@ -87,13 +88,25 @@ impl<T: Real, V: Visit<T>> WithSimd for Chunks<'_, T, V> {
     }
 }
 
-/// Room for what one sweep says of the ordered colours.
-pub(super) fn progress<T: Real>(A: &Split<T>) -> Vec<Vec<Done>> {
-    let done = |color: &Color<T>| match color.slices.ordered() {
-        true => color.slices.steps(color.lead).done(),
-        false => Vec::new(),
-    };
-    A.colors.iter().map(done).collect()
+/// How one sweep over a matrix goes.
+pub(super) struct Course<'a> {
+    slabs: Option<&'a Slabs>,
+    /// What has been done of each colour that is ordered.
+    done: Vec<Vec<Done>>,
+}
+
+impl<'a> Course<'a> {
+    /// A new one.
+    pub(super) fn new<T: Real>(A: &'a Split<T>) -> Self {
+        let done = |color: &Color<T>| match color.slices.ordered() {
+            true => color.slices.steps(color.lead).done(),
+            false => Vec::new(),
+        };
+        Self {
+            slabs: A.slabs.as_ref(),
+            done: A.colors.iter().map(done).collect(),
+        }
+    }
 }
 
 /// Visits the slices of an ordered colour that belong to this thread.
@@ -127,16 +140,21 @@ impl<T: Real, V: Visit<T>> WithSimd for InOrder<'_, T, V> {
     }
 }
 
-/// Visits the colours one by one; members wait for each other after each. `done` is new, with
-/// one entry for each colour of the matrix.
+/// Visits the colours, given in the order of the sweep: slab by slab, or one by one, where members
+/// wait for each other after each.
 pub(super) fn sweep<'a, T: Real + 'a, V: Visit<T>>(
     member: Member<'_>,
-    colors: impl Iterator<Item = &'a Color<T>>,
+    colors: impl Iterator<Item = &'a Color<T>> + Clone,
     portion: Portion,
     visit: &V,
-    done: &[Vec<Done>],
+    course: &Course<'_>,
     sums: Sums,
 ) {
+    if let Some(slabs) = course.slabs.filter(|_| portion == Portion::All)
+        && slabs.sweep(member, colors.clone(), visit, sums)
+    {
+        return;
+    }
     for color in colors {
         if !color.slices.ordered() {
             dispatch(Chunks {
@@ -148,7 +166,7 @@ pub(super) fn sweep<'a, T: Real + 'a, V: Visit<T>>(
             });
         } else if portion != Portion::Interior {
             let steps = color.slices.steps(color.lead);
-            let wave = Wave::new(steps, member, &done[color.number], V::BACKWARD);
+            let wave = Wave::new(steps, member, &course.done[color.number], V::BACKWARD);
             dispatch(InOrder {
                 color,
                 wave,
@@ -157,33 +175,6 @@ pub(super) fn sweep<'a, T: Real + 'a, V: Visit<T>>(
             });
         }
         member.barrier();
-    }
-}
-
-/// Rows of a slab: their x and their neighbours' fits into a core's own cache.
-const SLAB: usize = 1 << 15;
-
-/// Visits all colours slab by slab, for what does not depend on an order: rows of different colours
-/// that lie close together find each other's x in the cache.
-pub(super) fn visit_slabs<T: Real, V: Visit<T>>(
-    member: Member<'_>,
-    A: &Split<T>,
-    portion: Portion,
-    visit: &V,
-    sums: Sums,
-) {
-    let slabs = A.nrow.div_ceil(SLAB).max(member.count);
-    for slab in member.share(slabs) {
-        for color in &A.colors {
-            let chunks = color.slices.chunks();
-            dispatch(Chunks {
-                color,
-                chunks: chunks * slab / slabs..chunks * (slab + 1) / slabs,
-                portion,
-                visit,
-                sums,
-            });
-        }
     }
 }
 
