@@ -277,14 +277,6 @@ mod tests {
         let slabs = Slabs::new(&pool, &split.colors).expect("colours of one size");
         // Two members have more than their seams, and sixteen have not.
         let part = |count| split.colors[0].slices.chunks() / count;
-        eprintln!(
-            "chunks {} rows {} lanes {} seams {:?} behind {:?}",
-            part(1),
-            split.colors[0].slices.rows.len(),
-            LANES,
-            slabs.forward.seams,
-            slabs.forward.behind
-        );
         assert!(slabs.forward.fits(part(2)) && !slabs.forward.fits(part(16)));
         split.slabs = Some(slabs);
         for threads in [1, 2, 3, 16] {
