@@ -16,13 +16,14 @@ mod slices;
 mod smooth;
 mod spmv;
 mod sweep;
+mod visit;
 
 use std::ops::Range;
 
 pub(super) use restrict::restrict_residual;
 pub(super) use smooth::{Corrected, correct_and_smooth, correct_first, smooth_from_zero, symgs};
 pub(super) use spmv::spmv;
-pub(super) use sweep::{ChunkSums, Sums};
+pub(super) use visit::{ChunkSums, Sums};
 
 use part::{Part, Triangle};
 use slabs::Slabs;

@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use super::sweep::{Chunks, Sums, Visit};
+use super::visit::{Chunks, Sums, Visit};
 use super::{Color, Portion, Split, Triangle};
 use crate::cpu::simd::{LANES, dispatch};
 use crate::pool::{Member, Pool};

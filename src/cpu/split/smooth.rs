@@ -7,7 +7,8 @@
 
 use pulp::Simd;
 
-use super::sweep::{Course, Visit, accumulate, sweep};
+use super::sweep::{Course, sweep};
+use super::visit::{Visit, accumulate};
 use super::{Color, Portion, Split, Sums, load, store};
 use crate::cpu::simd::LANES;
 use crate::pool::{Pool, SharedSlice};

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use super::slabs::visit_slabs;
-use super::sweep::{Visit, accumulate};
+use super::visit::{Visit, accumulate};
 use super::{Color, Portion, Split, Sums, load, store};
 use crate::cpu::simd::{LANES, madd};
 use crate::pool::{Pool, SharedSlice};
