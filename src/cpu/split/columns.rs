@@ -312,12 +312,9 @@ mod tests {
 
     impl Columns {
         fn at(&self, slice: usize, slot: usize, lane: usize) -> usize {
-            match self.of(slice) {
-                Slots::Near(slots) => {
-                    slots[slot].first as usize + usize::from(slots[slot].offsets[lane])
-                }
-                Slots::Whole(slots) => slots[slot][lane] as usize,
-            }
+            let mut slots = Vec::new();
+            self.for_each(slice, |cols| slots.push(*cols));
+            slots[slot][lane] as usize
         }
     }
 
